@@ -5,8 +5,9 @@
  * Its boundary is a hash of all parts, so no part can contain it. */
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import MimeNode from 'nodemailer/lib/mime-node'
+import type MimeNode from 'nodemailer/lib/mime-node'
 import { assert } from '../base/assert.js'
+import { atFirstUse } from '../base/at-first-use.js'
 import { WaybillError } from '../errors.js'
 import { deliveryStatus } from './delivery-status.js'
 import { originalHeader } from './original-header.js'
@@ -18,6 +19,8 @@ import { isAscii } from './safe-text.js'
 
 /** Recipients that one report names; it tells how many more there are. */
 export const listedRecipientsMax = 1000
+
+const mimeNode = atFirstUse<typeof MimeNode>('nodemailer/lib/mime-node')
 
 interface Part {
   readonly type: string
@@ -45,7 +48,8 @@ export async function composeReport(input: ReportInput): Promise<Buffer> {
       option: 'reportingMta',
     })
   const parts = partsOf(input)
-  const root = new MimeNode('multipart/report; report-type=delivery-status', {
+  const Node = mimeNode()
+  const root = new Node('multipart/report; report-type=delivery-status', {
     boundaryPrefix: 'waybill',
     baseBoundary: hashOf(parts),
   })

@@ -2,6 +2,7 @@
  * like `npm run crash`. */
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
+import type { HuntResult } from '../../src/sim/hunt/exhaustive.js'
 import { randomRun } from '../../src/sim/hunt/random-run.js'
 import type * as Series from '../../tools/crash/series.js'
 
@@ -12,9 +13,9 @@ const usual = { mode: 'random', from: 1000, cores: 2, signal: forever, onSeed: (
 
 test('a series on two threads has the sum of its seeds', async () => {
   const { failing, cpuSeconds, met: _, ...counts } = await series({ ...usual, seedCount: 3 })
-  const alone = []
+  const alone: HuntResult[] = []
   for (const seed of [1000, 1001, 1002]) alone.push(await randomRun({ seed }))
-  const sumOf = (count: (result: (typeof alone)[number]) => number): number =>
+  const sumOf = (count: (result: HuntResult) => number): number =>
     alone.reduce((sum, result) => sum + count(result), 0)
   const crashes = sumOf(({ crashCount }) => crashCount)
   expect(crashes).toBeGreaterThan(100)

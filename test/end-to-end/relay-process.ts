@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { laySmallQueue } from './laid-queue.js'
 
-export const waybillPath: string = fileURLToPath(new URL('../../dist/tools/waybill.js', import.meta.url))
+export const waybillPath: string = fileURLToPath(new URL('../../dist/bundle/waybill.js', import.meta.url))
 
 /** `{ queue: 'q' }` → `--queue q`. */
 export const argsOf = (options: Readonly<Record<string, string>>): string[] =>

@@ -34,6 +34,15 @@ import {
   anyText,
 } from './arbitraries.js'
 
+test('a long payload is read the same before and after the native reader has come', async () => {
+  const recipients = Array.from({ length: 500 }, (_, i) => `user-${i}@exämple-${i % 7}.example.org`)
+  const encoded = encodeRecipients(recipients)
+  const before = decodeRecipients(encoded)
+  await import('msgpackr')
+  expect(before).toEqual(recipients)
+  expect(decodeRecipients(encoded)).toEqual(before)
+})
+
 const anyDelivery = fc.record({
   start: anyPosition,
   notes: fc.array(anyNote, { maxLength: 5 }),

@@ -3,9 +3,11 @@
  * damaged, cut off or leads in a circle, says nothing. Whether an answer is proven is the
  * server's word (AD, RFC 6840 §5.7), for all of it, aliases too: the caller decides which server
  * to trust. */
-import { AUTHENTIC_DATA, RECURSION_DESIRED, decode, encode } from 'dns-packet'
+import { atFirstUse } from '../../base/at-first-use.js'
 import { comparableDomain } from '../../base/mail-address.js'
 import { isHostName } from '../tables/mail-destination.js'
+
+const dnsPacket = atFirstUse<typeof import('dns-packet')>('dns-packet')
 
 /** Data of a TLSA record, RFC 6698 §2.1. */
 export interface TlsaData {
@@ -61,6 +63,7 @@ export class DnsError extends Error {
 /** @throws DnsError EBADNAME for a name that no message can carry */
 export function questionMessage({ id, type, name }: DnsQuestion): Buffer {
   if (name !== '.' && !isHostName(name)) throw new DnsError('EBADNAME')
+  const { AUTHENTIC_DATA, RECURSION_DESIRED, encode } = dnsPacket()
   return encode({
     type: 'query',
     id,
@@ -122,6 +125,7 @@ function decoded<T extends DnsType>(
   { type, name }: DnsQuestion<T>,
 ): DnsReply<DnsData[T]> {
   if (!isWhole(message)) throw new DnsError('EBADRESP')
+  const { decode } = dnsPacket()
   let packet: ReturnType<typeof decode>
   try {
     packet = decode(message)

@@ -8,6 +8,8 @@ import SMTPConnection, { type Options } from 'nodemailer/lib/smtp-connection'
 import type { PhaseTimes } from './phased-connection.js'
 import { SmtpClient } from './smtp-client.js'
 
+export { SmtpClient }
+
 /** @returns why it is not who was meant */
 export type PeerCheck = (socket: TLSSocket) => string | undefined
 

@@ -12,10 +12,9 @@ import { Socket } from 'node:net'
 import { assert } from '../../base/assert.js'
 import { systemClock, type Clock } from '../../base/clock.js'
 import type { SiteTrouble } from '../../delivery/transport.js'
-import { CheckedClient } from './checked-client.js'
 import type { ClientError } from './client-error.js'
 import { ConnectionPool } from './connection-pool.js'
-import { SmtpClient } from './smtp-client.js'
+import type { SmtpClient } from './smtp-client.js'
 import type { PhaseTimes } from './phased-connection.js'
 import { phaseTimesOf, type SmtpTransportOptions } from './smtp-out-options.js'
 import { saidBy, siteOfError } from './smtp-outcome.js'
@@ -51,6 +50,10 @@ export interface SessionOptions extends Omit<SmtpTransportOptions, 'host' | 'por
   /** The servers speak LMTP. */
   readonly lmtp?: true
 }
+
+/** The clients, and nodemailer below them: a program that sends nothing by SMTP does not load them.
+ * @throws Error when this release of nodemailer lacks a member that they need */
+export const smtpClients = (): Promise<typeof import('./checked-client.js')> => import('./checked-client.js')
 
 /** Longest reply that is read, bytes: those to recipients are held until the transaction has
  * ended. */
@@ -113,11 +116,11 @@ export class OutSessions {
       return { kind: 'site', status: '4.7.5', reason: `${place.name}: ${tls.reason}` }
     const terms = termsOf(tls, this.#options)
     const first = await this.#reached(place, terms, terms.way, signal)
-    if (first instanceof SmtpClient) return { client: first, place }
+    if (!(first instanceof Error)) return { client: first, place }
     if (!terms.fallsBack || attempts === 0 || first.code !== 'ETLS')
       return saidBy(place.name, true, siteOfError(first))
     const second = await this.#reached(place, terms, 'none', signal)
-    if (second instanceof SmtpClient) return { client: second, place }
+    if (!(second instanceof Error)) return { client: second, place }
     return saidBy(place.name, true, siteOfError(second, `${first.message}; without TLS: `))
   }
 
@@ -170,7 +173,7 @@ export class OutSessions {
     const sources = place.connect === undefined ? sourcesFor(this.#sources, place.host) : [undefined]
     for (const source of sources) {
       const answer = await this.#connected(place, terms, way, source, signal)
-      if (answer instanceof SmtpClient || !isUnanswered(answer)) return answer
+      if (!(answer instanceof Error) || !isUnanswered(answer)) return answer
       trouble = answer
     }
     return trouble
@@ -185,6 +188,7 @@ export class OutSessions {
     signal: AbortSignal,
   ): Promise<SmtpClient | ClientError> {
     const options = this.#options
+    const { CheckedClient, SmtpClient } = await smtpClients()
     const pool = this.#pool
     const free = await pool.place(keyOf(place))
     if (free !== undefined) return free

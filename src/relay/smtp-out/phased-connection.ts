@@ -21,7 +21,7 @@ interface Hidden {
 const hidden = SMTPConnection.prototype as unknown as Hidden
 
 /** All members of nodemailer's connection on which this room stands though they are undocumented.
- * Any release may rename one: the relay then refuses to start, and loses no mail. */
+ * Any release may rename one: the relay then refuses to start (serve.ts), and loses no mail. */
 const undocumented = [
   '_actionDATA',
   '_actionLMTPStream',

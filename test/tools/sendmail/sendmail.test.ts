@@ -348,12 +348,12 @@ test('the engine is loaded where no relay runs, and by nobody whose relay does',
     expect(await runWaybill(args, { directory, input: text, environment })).toMatchObject({ exitCode: 0 })
     return readFile(file, 'utf8')
   }
-  const engine = '/dist/src/engine/'
+  const engine = '/dist/bundle/engine.js'
   expect(await loaded()).toContain(engine)
   relay = new RelayProcess(local())
   await relay.start()
   const withRelay = await loaded()
-  expect(withRelay).toContain('/dist/src/relay/smtp-out/smtp-out.js')
+  expect(withRelay).toContain('/dist/bundle/outgoing.js')
   expect(withRelay).not.toContain(engine)
   await relay.kill()
   expect(await loaded()).toContain(engine)

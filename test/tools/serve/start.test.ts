@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { RelayProcess, waybillPath } from '../../end-to-end/relay-process.js'
+import { project } from '../../project.js'
 import { rawClient, untilData } from '../../relay/raw-client.js'
 import { withAddresses } from '../../../tools/commands/serve/places.js'
 import { runProgram, runWaybill } from '../command-process.js'
@@ -50,6 +51,23 @@ test.each([
   expect(stderr).toMatch(/^waybill: [^\n]*\n$/)
   expect(stderr).toContain(`${option} ${place}: `)
   expect(stderr).toContain(reason)
+  expect(await readdir(directory)).toEqual([])
+})
+
+test('with a release of nodemailer that it cannot use, it does not start', async () => {
+  const breaking = join(project(), 'breaking.mjs')
+  await writeFile(
+    breaking,
+    `import Client from 'nodemailer/lib/smtp-connection'; delete Client.prototype._upgradeConnection`,
+  )
+  const args = ['serve', '--direct', '--listen', '127.0.0.1:0']
+  const environment = { NODE_OPTIONS: `--import ${breaking}` }
+  expect(await runWaybill(args, { directory, environment })).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr:
+      'waybill: this release of nodemailer has no _upgradeConnection: install the one of package-lock.json\n',
+  })
   expect(await readdir(directory)).toEqual([])
 })
 

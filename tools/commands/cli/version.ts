@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 
 /** `0.1.0`. */
 export function versionText(): string {
-  // From dist/tools/commands/help in a package; one folder less in the source tree.
-  for (const path of ['../../../../package.json', '../../../package.json']) {
+  // From dist/bundle in a package, dist/tools/commands/cli when built, or the source tree.
+  for (const path of ['../../package.json', '../../../../package.json', '../../../package.json']) {
     const text = textOf(new URL(path, import.meta.url))
     const found = text === undefined ? undefined : (JSON.parse(text) as { name?: string; version?: string })
     if (found?.name === 'waybill' && found.version !== undefined) return found.version

@@ -39,7 +39,7 @@ const helpFiles: readonly string[] = [
 
 /** @param built where the modules of the page are: `dist/src/console` */
 export function consolePages(
-  built: string = fileURLToPath(new URL('../../../src/console/', import.meta.url)),
+  built: string = join(packageDirectory(fileURLToPath(import.meta.url)), 'dist/src/console'),
 ): ConsolePage[] {
   const own = ['page', 'parts', 'facts'].flatMap((folder) =>
     readdirSync(join(built, folder))

@@ -2,6 +2,7 @@
  * Invariant: each has separate limits, timeouts and connections. A transport may be replaced while
  * the relay runs: attempts that have begun end with the one that they began with. */
 import { isVerdict, verdictOutcome, verdicts, type Verdict } from '../../../src/relay/tables/route-verdict.js'
+import { smtpClients } from '../../../src/relay/smtp-out/out-sessions.js'
 import { pipeRoutes } from '../../../src/relay/agents/pipe-routes.js'
 import type { ClauseAgents, DeliveryRequest, DeliveryResult, Transport } from '../../../src/index.js'
 import { agentOptionsOf } from '../policy/agent-options.js'
@@ -44,6 +45,8 @@ export async function transportsOf(
   { credentials, dkim, tlsPolicy, routes }: Pick<Tables, 'credentials' | 'dkim' | 'tlsPolicy' | 'routes'>,
   { scheduler, clients }: Pick<QueueParameters, 'scheduler' | 'clients'>,
 ): Promise<Record<string, Transport>> {
+  // Now, and not at the first delivery: a relay must not take mail that it cannot send.
+  await smtpClients()
   const transports: Record<string, Transport> = {}
   for (const name of names) {
     const processLimit = processLimitOf(scheduler, name)
