@@ -24,8 +24,9 @@ export interface JournalWriterOptions {
   readonly prng: Prng
   readonly grid: SegmentGrid
   readonly pool: SegmentPool
-  /** Where none is kept, a start searches whole segments. `onLimit`: a write of it has ended. */
+  /** Where none is kept, a start searches whole segments. */
   readonly limit?: WriteLimit | undefined
+  /** A write of the limit has ended. */
   readonly onLimit?: () => void
   readonly batchBytes: number
   /** The first segment of this life. */

@@ -1,8 +1,10 @@
 /** The bytes of the write limit's file (FORMAT.md §1a): two slots, written in turn, each a block
  * that says of up to four segments how far batches may reach.
- * Invariant: a slot that was torn or has rotted makes both untrusted, as do two slots that were not
- * written one after the other. The one that is left may be
- * the older one, and a batch may lie beyond what it says. */
+ * Invariant: a slot counts only beside the one that the same life wrote just before it.
+ *    1. the slots are of turns 4 and 5; a batch lies below the limit of turn 5
+ *    2. turn 5 rots, or a write of an earlier life comes late and replaces it
+ *    3. a start believes turn 4, and looks below its limit
+ *    4. it does not find the batch */
 import { crc32 } from '../base/checksum.js'
 import { blockBytes } from './segment.js'
 
@@ -17,17 +19,15 @@ export interface SegmentLimit {
 }
 
 export interface LimitSlot {
-  /** 1 for the first one written; the higher one counts. */
-  readonly sequence: number
+  /** The epoch of the first segment that the life made which writes the slot. */
+  readonly epoch: readonly [low: number, high: number]
+  /** A life's first write is of turns 1 and 2. */
+  readonly turn: number
   readonly segments: readonly SegmentLimit[]
 }
 
-export interface LimitSlots {
-  /** The newest slot that verifies, and its place in the file, 0 or 1. */
-  readonly newest: (LimitSlot & { readonly slot: number }) | undefined
-  /** Does each slot verify, one written behind the other? */
-  readonly areTrusted: boolean
-}
+/** Where the slot of a turn lies in the file. */
+export const limitSlotAt = (turn: number): number => ((turn - 1) % 2) * blockBytes
 
 const magic = 'WBLIMIT\0'
 const segmentsMax = 4
@@ -37,54 +37,57 @@ const checkedBytes = headBytes + segmentsMax * entryBytes
 /** Of a slot, its checksum included; the rest of the block is zeroes. */
 export const limitSlotBytes: number = checkedBytes + 4
 
-export function encodeLimitSlot({ sequence, segments }: LimitSlot): Buffer {
+export function encodeLimitSlot({ epoch, turn, segments }: LimitSlot): Buffer {
   const block = Buffer.alloc(blockBytes)
   block.write(magic, 0, 'latin1')
-  block.writeBigUInt64LE(BigInt(sequence), 8)
-  block.writeUInt32LE(segments.length, 16)
-  segments.forEach(({ index, epoch, limitBytes }, i) => {
+  writePair(block, epoch, 8)
+  block.writeUInt32LE(turn, 16)
+  block.writeUInt32LE(segments.length, 20)
+  segments.forEach((segment, i) => {
     const at = headBytes + i * entryBytes
-    block.writeUInt32LE(index % 2 ** 32, at)
-    block.writeUInt32LE(Math.floor(index / 2 ** 32), at + 4)
-    block.writeUInt32LE(epoch[0], at + 8)
-    block.writeUInt32LE(epoch[1], at + 12)
-    block.writeUInt32LE(limitBytes, at + 16)
+    writePair(block, [segment.index % 2 ** 32, Math.floor(segment.index / 2 ** 32)], at)
+    writePair(block, segment.epoch, at + 8)
+    block.writeUInt32LE(segment.limitBytes, at + 16)
   })
   block.writeUInt32LE(crc32(block.subarray(0, checkedBytes)), checkedBytes)
   return block
 }
 
-/** @param bytes the file's, as far as it reaches */
-export function decodeLimitSlots(bytes: Buffer): LimitSlots {
-  const slots = [0, 1].map((slot) => decodeSlot(bytes.subarray(slot * blockBytes, (slot + 1) * blockBytes)))
-  const [first, second] = slots
-  const newer = (second?.sequence ?? 0) > (first?.sequence ?? 0) ? 1 : 0
-  const newest = slots[newer]
-  return {
-    newest: newest === undefined ? undefined : { ...newest, slot: newer },
-    areTrusted: areOfTurns(first, second, bytes),
-  }
+/** @param bytes the file's, as far as it reaches
+ * @returns the slot that counts; undefined when none does */
+export function decodeLimitSlots(bytes: Buffer): LimitSlot | undefined {
+  const first = decodeSlot(bytes.subarray(0, blockBytes))
+  const second = decodeSlot(bytes.subarray(blockBytes, limitFileBytes))
+  if (first === undefined || second === undefined || !areOfTurns(first, second)) return undefined
+  return first.turn > second.turn ? first : second
 }
 
-function areOfTurns(first: LimitSlot | undefined, second: LimitSlot | undefined, bytes: Buffer): boolean {
-  if (first !== undefined && second !== undefined) return Math.abs(first.sequence - second.sequence) === 1
-  // The first write went to the first slot, and the other one was never written.
-  return first?.sequence === 1 && isBlank(bytes.subarray(blockBytes))
-}
-
-const isBlank = (block: Buffer): boolean => block.length === blockBytes && block.every((byte) => byte === 0)
+/** One was written just after the other, in the same life. */
+const areOfTurns = (one: LimitSlot, other: LimitSlot): boolean =>
+  one.epoch[0] === other.epoch[0] && one.epoch[1] === other.epoch[1] && Math.abs(one.turn - other.turn) === 1
 
 function decodeSlot(block: Buffer): LimitSlot | undefined {
   if (block.length < blockBytes || block.toString('latin1', 0, magic.length) !== magic) return undefined
   if (block.readUInt32LE(checkedBytes) !== crc32(block.subarray(0, checkedBytes))) return undefined
-  const count = Math.min(block.readUInt32LE(16), segmentsMax)
+  const count = Math.min(block.readUInt32LE(20), segmentsMax)
   const segments = Array.from({ length: count }, (_, i): SegmentLimit => {
     const at = headBytes + i * entryBytes
+    const [low, high] = pairAt(block, at)
     return {
-      index: block.readUInt32LE(at) + block.readUInt32LE(at + 4) * 2 ** 32,
-      epoch: [block.readUInt32LE(at + 8), block.readUInt32LE(at + 12)],
+      index: low + high * 2 ** 32,
+      epoch: pairAt(block, at + 8),
       limitBytes: block.readUInt32LE(at + 16),
     }
   })
-  return { sequence: Number(block.readBigUInt64LE(8)), segments }
+  return { epoch: pairAt(block, 8), turn: block.readUInt32LE(16), segments }
 }
+
+function writePair(block: Buffer, [low, high]: readonly [number, number], at: number): void {
+  block.writeUInt32LE(low, at)
+  block.writeUInt32LE(high, at + 4)
+}
+
+const pairAt = (block: Buffer, at: number): [number, number] => [
+  block.readUInt32LE(at),
+  block.readUInt32LE(at + 4),
+]

@@ -5,7 +5,7 @@
  *    2. a batch at 1.5 MiB is settled
  *    3. power loss
  *    4. the start looks below 1 MiB
- * The file is of use and never needed. Where it is missing, says nothing of a segment, or has a
+ * The file is of use and never needed. Where it cannot be read, says nothing of a segment, or has a
  * slot that does not verify, the whole segment is searched. An earlier release leaves it as it is,
  * and makes segments whose epochs it does not name. */
 import type { Clock } from '../base/clock.js'
@@ -16,7 +16,7 @@ import {
   decodeLimitSlots,
   encodeLimitSlot,
   limitFileBytes,
-  type LimitSlots,
+  limitSlotAt,
   type SegmentLimit,
 } from './limit-slots.js'
 import { blockBytes, roundUpToBlock, segmentHeaderBytes } from './segment.js'
@@ -40,26 +40,27 @@ const stepBytesMax = 8 * 1024 * 1024
 const stepMsMin = 100
 const stepMsMax = 1000
 
-/** What lies in the file; undefined when there is none, or the disk refuses it. */
-async function readSlots(disk: Disk, directory: string): Promise<LimitSlots | undefined> {
+/** The limits in the file; undefined when there is none, or the disk refuses it. */
+async function readSegments(disk: Disk, directory: string): Promise<readonly SegmentLimit[] | undefined> {
   if (!(await disk.list(directory)).includes(limitName)) return undefined
-  const file = await disk.open(`${directory}/${limitName}`, 'read')
-  const bytes = Buffer.alloc(limitFileBytes)
   try {
-    return decodeLimitSlots(bytes.subarray(0, await file.read(bytes, 0)))
+    const file = await disk.open(`${directory}/${limitName}`, 'read')
+    const bytes = Buffer.alloc(limitFileBytes)
+    try {
+      const slot = decodeLimitSlots(bytes.subarray(0, await file.read(bytes, 0)))
+      return slot?.segments ?? []
+    } finally {
+      await file.close()
+    }
   } catch (error) {
     if (!isWaybillError(error, 'DISK_FAILED')) throw error
     return undefined
-  } finally {
-    await file.close()
   }
 }
 
-/** The limits that a start goes by. @throws WaybillError DISK_FAILED when the file cannot be opened
- */
+/** The limits that a start goes by. */
 export async function readLimits(disk: Disk, directory: string): Promise<LimitOf> {
-  const slots = await readSlots(disk, directory)
-  const segments = slots?.areTrusted === true ? (slots.newest?.segments ?? []) : []
+  const segments = (await readSegments(disk, directory)) ?? []
   return (index, [low, high]) =>
     segments.find(
       (segment) => segment.index === index && segment.epoch[0] === low && segment.epoch[1] === high,
@@ -83,26 +84,19 @@ export class WriteLimit {
   readonly #options: WriteLimitOptions
   readonly #file: DiskFile
   #limits: Limit[]
-  #sequence: number
-  #slot: number
+  /** Of the first segment that is added. */
+  #epoch: readonly [number, number] | undefined
+  #turn = 0
   #saving: Promise<void> = Promise.resolve()
   #waiting: Promise<void> | undefined
   #stepBytes: number
   #raisedAtMs = -Infinity
   #inFlightSinceMs: number | undefined
 
-  private constructor(options: WriteLimitOptions, file: DiskFile, slots: LimitSlots | undefined) {
+  private constructor(options: WriteLimitOptions, file: DiskFile, segments: readonly SegmentLimit[]) {
     this.#options = options
     this.#file = file
-    const newest = slots?.newest
-    // Limits beside one that has rotted may be too low, and would stand in a slot that is believed.
-    const segments = slots?.areTrusted === true ? (newest?.segments ?? []) : []
-    this.#limits = segments.map((segment) => ({
-      ...segment,
-      durableBytes: segment.limitBytes,
-    }))
-    this.#sequence = newest?.sequence ?? 0
-    this.#slot = 1 - (newest?.slot ?? 1)
+    this.#limits = segments.map((segment) => ({ ...segment, durableBytes: segment.limitBytes }))
     this.#stepBytes = this.#part(stepBytesMin)
   }
 
@@ -112,14 +106,15 @@ export class WriteLimit {
   static async open(options: WriteLimitOptions): Promise<WriteLimit | undefined> {
     const { disk, directory } = options
     const path = `${directory}/${limitName}`
-    const slots = await readSlots(disk, directory)
-    if (slots === undefined && !(await make(disk, directory, path))) return undefined
-    return new WriteLimit(options, await disk.open(path, 'synced'), slots)
+    const segments = await readSegments(disk, directory)
+    if (segments === undefined && !(await make(disk, directory, path))) return undefined
+    return new WriteLimit(options, await disk.open(path, 'synced'), segments ?? [])
   }
 
   /** A segment has its name, and nothing was written in it in this life. Settles when that is
    * durable. */
   add(index: number, epoch: readonly [number, number]): Promise<void> {
+    this.#epoch ??= epoch
     const limitBytes = segmentHeaderBytes + this.#part(firstLimitBytes)
     this.#limits = this.#limits.filter((limit) => limit.index < index && limit.index >= index - 2)
     this.#limits.push({ index, epoch, limitBytes, durableBytes: 0 })
@@ -179,11 +174,14 @@ export class WriteLimit {
     this.#saving = this.#waiting!
     this.#waiting = undefined
     const segments = this.#limits.map(({ index, epoch, limitBytes }) => ({ index, epoch, limitBytes }))
-    const slot = this.#slot
-    this.#slot = 1 - slot
-    const bytes = encodeLimitSlot({ sequence: ++this.#sequence, segments })
+    const isFirst = this.#turn === 0
+    const slot = encodeLimitSlot({ epoch: this.#epoch!, turn: ++this.#turn, segments })
+    // The slots of the life before stand beside no slot of this one.
+    const bytes = isFirst
+      ? Buffer.concat([slot, encodeLimitSlot({ epoch: this.#epoch!, turn: ++this.#turn, segments })])
+      : slot
     this.#inFlightSinceMs = this.#options.clock.monotonicMs()
-    return this.#file.write(bytes, slot * blockBytes).then(() => {
+    return this.#file.write(bytes, isFirst ? 0 : limitSlotAt(this.#turn)).then(() => {
       this.#inFlightSinceMs = undefined
       for (const { index, epoch, limitBytes } of segments)
         for (const limit of this.#limits)

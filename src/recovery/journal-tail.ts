@@ -131,12 +131,13 @@ async function examine(
     const { segmentBytes } = files.grid
     const limitBytes = Math.min(limitOf(index, segment.header.epoch) ?? segmentBytes, segmentBytes)
     const below = await examineBelow(files, index, segment, previousThere, limitBytes)
-    const endBytes = (below.begun?.last.end ?? segmentHeaderBytes) + below.cutBytes
-    // What is written behind it says that the limit is older than the segment.
-    return limitBytes === segmentBytes || endBytes <= limitBytes
-      ? below
-      : examineBelow(files, index, segment, previousThere, segmentBytes)
+    return below.isBehindLimit ? examineBelow(files, index, segment, previousThere, segmentBytes) : below
   })
+}
+
+interface ExaminedBelow extends Examined {
+  /** What is written behind the limit says that it is older than the segment. */
+  readonly isBehindLimit: boolean
 }
 
 async function examineBelow(
@@ -145,14 +146,20 @@ async function examineBelow(
   segment: OpenSegment,
   previousThere: boolean,
   limitBytes: number,
-): Promise<Examined> {
+): Promise<ExaminedBelow> {
+  const { segmentBytes } = files.grid
   const { last, torn } = await lastWhole(files, index, segment, previousThere, limitBytes)
   const end = last?.end ?? segmentHeaderBytes
-  const cutBytes =
-    torn === undefined ? await validBytesBehind(segment, end, files.grid.segmentBytes) : torn.end - end
+  const found = torn?.end ?? end
+  const validEnd = await validEndBehind(segment, found, segmentBytes)
   const begun = last && { last, checkpoint: await newestCheckpoint(files, index, segment, last) }
-  const previousEnd = begun === undefined && torn !== undefined ? torn.previousEnd : nowhere
-  return { begun, previousEnd, cutBytes, life: segment.header.life }
+  return {
+    begun,
+    previousEnd: begun === undefined && torn !== undefined ? torn.previousEnd : nowhere,
+    cutBytes: (torn === undefined ? validEnd : found) - end,
+    life: segment.header.life,
+    isBehindLimit: limitBytes < segmentBytes && validEnd > limitBytes,
+  }
 }
 
 /** The commit at which the segment's content ends, and the one behind it whose batch was torn.
@@ -189,17 +196,16 @@ async function lastWhole(
   return { last: verdict === 'before' ? before : undefined, torn: last }
 }
 
-/** The part before the tear of a batch without a commit frame. */
-async function validBytesBehind(segment: OpenSegment, from: number, segmentBytes: number): Promise<number> {
-  const reached = await scanFrames(
+/** Behind the part before the tear of a batch without a commit frame, or behind the commit of one
+ * that was not looked for so far up. */
+const validEndBehind = (segment: OpenSegment, from: number, segmentBytes: number): Promise<number> =>
+  scanFrames(
     segment.file,
     segment.seed,
     from,
     segmentBytes,
     (window, at) => kindAt(window, at) === kinds.commit,
   )
-  return reached - from
-}
 
 /** The payload of the newest checkpoint that counts; undefined when there is none.
  * @throws WaybillError LOG_CORRUPT */

@@ -1,7 +1,8 @@
 /** Tier 1: a disk that hangs, a life that is drained, a message that ends its
  * process, and disks of other kinds than a file system; a crash at every n-th operation. */
 import { expect, test } from 'vitest'
-import { aftermath, firstLife } from '../../src/sim/life/aftermath.js'
+import { aftermath, firstLife, oneLife } from '../../src/sim/life/aftermath.js'
+import { DiskImage } from '../../src/sim/disk/disk-image.js'
 import { QueueModel } from '../../src/sim/model/queue-model.js'
 import { diskHangs, drained, onDisk } from '../../src/sim/workload/machine-workloads.js'
 import { carried, everything } from '../../src/sim/workload/small-workloads.js'
@@ -26,6 +27,28 @@ test('deliveries are held while the disk hangs and while the lock is in doubt, a
   expect(life.trouble.others).toEqual(['disk hung', 'in doubt'])
   const codes = life.notices.map((notice) => (notice.kind === 'warning' ? notice.code : notice.kind))
   expect(codes).toEqual(['DELIVERIES_HELD', 'DELIVERIES_RESUMED', 'DELIVERIES_HELD', 'DELIVERIES_RESUMED'])
+})
+
+test('a disk that hangs at whichever call of a start delays its recovery, and no more', async () => {
+  let hungEarlyCount = 0
+  for (let calls = 0; calls < 80; calls++) {
+    const model = new QueueModel()
+    const life = await oneLife({
+      seed: 1,
+      order: 'fifo',
+      workload: { ...diskHangs, hangs: [{ from: { calls }, forMs: 9000 }] },
+      model,
+      image: new DiskImage(),
+      wallMs: 1_800_000_000_000,
+      more: diskHangs.steps,
+      onOperation: ({ trouble, phase }) => {
+        if (phase === 'recovering' && trouble.others.includes('disk hung')) hungEarlyCount++
+      },
+    })
+    expect([calls, model.violations]).toEqual([calls, []])
+    expect(life.recovered).toBe(true)
+  }
+  expect(hungEarlyCount).toBeGreaterThan(0)
 })
 
 for (const order of ['fifo', 'seeded'] as const)

@@ -111,3 +111,14 @@ test('a limit that batches lie behind is not believed', async () => {
     expect(await findTail(files, [segmentName(0)], () => end)).toEqual(whole)
   }
 })
+
+test('a limit above a batch that has rotted cuts off none of those behind it', async () => {
+  for (let rotten = 1; rotten < 4; rotten++) {
+    const journal = journalOf(5)
+    const { batches } = journal[0]!
+    tear(journal[0]!, rotten, 'frame')
+    const files = filesOn(diskOf(journal), journal[0]!)
+    const limited = await findTail(files, [segmentName(0)], () => batches[rotten]!.end)
+    expect(limited).toEqual(await find(journal))
+  }
+})

@@ -70,7 +70,6 @@ export class SimDisk implements Disk {
   readonly #fileCalls: FileCalls
   #abandoned = false
   #callCount = 0
-  /** Until then no call that makes something durable takes effect. */
   #hangsUntilMs = 0
 
   constructor(world: SimWorld, options: SimDiskOptions = {}) {
@@ -105,6 +104,11 @@ export class SimDisk implements Disk {
   /** Milliseconds in which no call that makes something durable takes effect. */
   hang(forMs: number): void {
     this.#hangsUntilMs = this.#world.nowMs + forMs
+  }
+
+  /** Until then no call that makes something durable takes effect, by the world's clock. */
+  get hangsUntilMs(): number {
+    return this.#hangsUntilMs
   }
 
   /** How long the oldest synced write of a batch has been under way, milliseconds; 0:

@@ -207,9 +207,13 @@ export class QueueLife {
     await this.world.run({ untilMs, eventsMax })
   }
 
-  /** Lets recovery end and due mail start; no time passes. */
+  /** Lets recovery end and due mail start; no time passes, except until a disk that hangs answers.
+   */
   async settleDown(): Promise<void> {
-    await this.world.run({ untilMs: this.world.nowMs, eventsMax })
+    await this.run(this.world.nowMs)
+    // Ends: a workload has so many hangs.
+    while (!this.world.stopped && this.disk.hangsUntilMs > this.world.nowMs)
+      await this.run(this.disk.hangsUntilMs)
   }
 
   /** Shows the model the contents of the queue. */

@@ -55,6 +55,19 @@ test('a message is traced from its submission to its end, with what each step kn
   })
 })
 
+test('a sync is told once for each batch, and none while a queue opens', async () => {
+  await simulated(async (stage) => {
+    const told = heard()
+    const queue = await stage.open()
+    const syncCount = (): number => told.filter(([name]) => name === 'sync').length
+    for (let m = 0; m < 20; m++) {
+      await queue.submit(submission('grace@example.net'))
+      expect(syncCount()).toBe(queue.stats().journal.syncCount)
+    }
+    expect(syncCount()).toBeGreaterThan(0)
+  })
+})
+
 test('a submission that is refused ends with its error', async () => {
   await simulated(async (stage) => {
     const queue = await stage.open()
