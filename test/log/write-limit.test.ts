@@ -177,7 +177,13 @@ test('whatever a power failure leaves of a write, no limit is lower than it was 
         await life.add(1, [1, turn])
       }
     },
-    (disk) => states.push(...[...disk.crashStates({ exhaustiveUnitsMax: 2, randomStates: 6 })].map(({ image }) => ({ image, lowest }))),
+    (disk) =>
+      states.push(
+        ...[...disk.crashStates({ exhaustiveUnitsMax: 2, randomStates: 6 })].map(({ image }) => ({
+          image,
+          lowest,
+        })),
+      ),
   )
   const found = []
   for (const { image, lowest } of states) {
