@@ -29,7 +29,10 @@ const chunks: readonly [name: string, modules: RegExp][] = [
   ['record', /\/src\/(?:record|policy)\//],
   ['log', /\/src\/(?:log|active|directory|lane|garbage|recovery)\//],
   // Small, and used by commands that need nothing of what follows.
-  ['words', /\/src\/(?:relay\/tables\/(?:address-|mail-destination)|admin\/select\/listed-message)/],
+  [
+    'words',
+    /\/src\/(?:relay\/tables\/(?:address-|mail-destination)|admin\/select\/listed-message|store\/is-store-url)/,
+  ],
   // A queue in a store is loaded when its URL is given.
   ['engine', /\/src\/(?:scheduler|engine)\/(?!open-in-store)/],
   ['admin', /\/src\/(?:admin\/verbs|control)\//],

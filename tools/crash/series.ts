@@ -1,6 +1,7 @@
 /** Runs seed after seed on all cores, a thread on each.
- * Invariant: without an error, the sum is that of all seeds from the first to the last one, whatever
- * thread ran which. A thread that dies ends the series with an error that names its seed. */
+ * Invariant: without an error, the sum is that of all seeds from the first to the last one,
+ * whatever thread ran which. A thread that dies ends the series with an error that names its
+ * seed. */
 import { Worker } from 'node:worker_threads'
 import type { Finding, HuntResult } from '../../src/sim/hunt/exhaustive.js'
 import { Tally } from '../../src/sim/hunt/tally.js'

@@ -50,7 +50,8 @@ export interface HuntResult {
   operationCount: number
   /** States that crashes left. */
   crashCount: number
-  /** States of them that were tried already: disk, promises and time were the same. Default: none. */
+  /** States of them that were tried already: disk, promises and time were the same. Default:
+   * none. */
   sameCount?: number
   duplicateCount: number
   recoveredCount: number
