@@ -46,6 +46,10 @@ import { statistics, type QueueStatistics } from './admin/select/statistics.js'
 import type { Submission } from './engine/accept/submission.js'
 import { removeDurable } from './relay/maildrop/remove-durable.js'
 import type { DestinationSnapshot } from './scheduler/scheduler.js'
+import type { History, HistoryOptions, HistoryParts } from './history/history.js'
+import { historyConsumer } from './history/history-files.js'
+import type { HistoryPage, HistoryPageOptions } from './history/history-reader.js'
+import type { HistorySelector } from './history/history-entry.js'
 import { isStoreUrl } from './store/is-store-url.js'
 
 /** The bounds of `submit`, from the options. */
@@ -69,6 +73,26 @@ export class Queue extends Listenable {
     this.#parts = opened.parts
     this.#engine = opened.engine
     this.#consuming = consumingLifeOf(opened.parts.life, opened.engine)
+  }
+
+  /** By `openQueue`: nobody keeps outcomes for a history any more. */
+  forgetHistory(): void {
+    const isKept = this.consumers().some(({ name }) => name === historyConsumer)
+    // Without room it is forgotten by a later life.
+    if (isKept) this.forgetConsumer(historyConsumer).catch(() => undefined)
+  }
+
+  /** By `openQueue`, once. */
+  keepHistory(historyOf: (parts: HistoryParts) => History): void {
+    const { life, events, options, clock } = this.#parts
+    const history = historyOf({
+      disk: options.disk,
+      clock,
+      outcomeBatches: (request) => this.outcomeBatches(request),
+      isOver: () => life.isOver,
+      warn: (warning) => events.emit('warning', warning),
+    })
+    life.run(history.run())
   }
 
   /** Accepts a message. When it settles, the message is durable: it survives the death of the
@@ -190,6 +214,14 @@ export class Queue extends Listenable {
     request: OutcomeBatchesRequest = {},
   ): AsyncGenerator<readonly (QueueOutcome | OutcomeGap)[], void> {
     return consumeBatches(this.#parts.outcomes, this.#consuming, request)
+  }
+
+  /** Looks up messages in the history, ended ones too, oldest entry first, as far as it is kept
+   * (`history` of `openQueue`, history/README.md).
+   * @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, DISK_FAILED */
+  async history(selector: HistorySelector, options: HistoryPageOptions = {}): Promise<HistoryPage> {
+    const { readHistory } = await import('./history/history-reader.js')
+    return readHistory(this.#parts.options.disk, selector, options)
   }
 
   /** Copies the queue while it works: all mail settled before the call and not ended
@@ -323,6 +355,11 @@ export class Queue extends Listenable {
   }
 }
 
+export interface OpenOptions extends QueueOptions {
+  /** The history of messages is kept, for `queue.history()`. Default: it is not. */
+  readonly history?: HistoryOptions
+}
+
 /** Opens the queue in a directory, which is made if it is not there, or in a store by its URL
  * (src/MACHINES.md).
  * Settles as soon as mail can be submitted; deliveries go on when `recovered` tells. There is no
@@ -330,7 +367,21 @@ export class Queue extends Listenable {
  * @throws WaybillError OPTION_INVALID, QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM,
  * NOT_A_QUEUE, FORMAT_NEWER, LOG_CORRUPT, LANES_TOO_MANY, DISK_FULL, DISK_FAILED; of a store
  * STORE_UNREACHABLE, STORE_UNSAFE */
-export async function openQueue(directory: string, options: QueueOptions): Promise<Queue> {
+export async function openQueue(directory: string, given: OpenOptions): Promise<Queue> {
+  const { history, ...options } = given
+  if (history === undefined) {
+    const queue = await openedQueue(directory, options)
+    queue.forgetHistory()
+    return queue
+  }
+  const { History, historyBounds } = await import('./history/history.js')
+  const bounds = historyBounds(history)
+  const queue = await openedQueue(directory, options)
+  queue.keepHistory((parts) => new History(parts, bounds))
+  return queue
+}
+
+async function openedQueue(directory: string, options: QueueOptions): Promise<Queue> {
   // On another kind of disk `sendmail` leaves no mail.
   const isFileSystem = options?.disk === undefined
   if (isFileSystem && isStoreUrl(directory)) {

@@ -86,6 +86,9 @@ export async function openEngine(
   }
 }
 
+/** Of a large message: its header, as far as a Message-ID may stand. */
+const headBytes = 16 * 1024
+
 /** Of the working suffix, and of a segment, that keys without a record may hold. */
 const keyLagPart = 4
 
@@ -226,6 +229,7 @@ async function begin(
       ...sideLog('outcomes', 'outcomes'),
       journal,
       bytesMax: options.outcomeBytesMax,
+      spoolHead: (number) => spool.read(number, headBytes),
       run: (work) => life.run(work),
       onAcknowledged: () => engine?.checkpointer.wantAgain(),
     },

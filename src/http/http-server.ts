@@ -11,6 +11,7 @@ import type { Certificate } from '../relay/smtp-in/session-server.js'
 import { aboutRoutes } from './api/about-routes.js'
 import { contentRoutes } from './api/content-routes.js'
 import { inspectionRoutes } from './api/inspection-routes.js'
+import { historyRoutes } from './api/history-routes.js'
 import { messageRoutes } from './api/message-routes.js'
 import { operationRoutes } from './api/operation-routes.js'
 import type { Operations } from './api/operations.js'
@@ -134,6 +135,7 @@ class HttpServer {
     this.#routes = [
       ...queueRoutes(parts),
       ...messageRoutes(parts),
+      ...historyRoutes(parts),
       ...submitRoutes(parts, options.hostname),
       ...operationRoutes(parts),
       ...outcomeRoutes(parts),

@@ -41,6 +41,8 @@ export interface QueueOutcome {
   readonly remote: string
   /** 1 for the first attempt; 0 where there was none. */
   readonly attempt: number
+  /** Of `accepted`: the Message-ID of its header, `<…>`; absent where there is none. */
+  readonly messageId?: string
   /** Of its submission; absent where there were none, and of `reported`. */
   readonly tags?: readonly string[]
   /** Who was asked for the attempt, and for what destination. Absent without an attempt. */
@@ -55,7 +57,7 @@ export interface QueueOutcome {
 
 export function encodeOutcome(outcome: Omit<QueueOutcome, 'at'>): Buffer {
   const { number, kind, id, sender, recipients, recipientCount, status, text, remote, attempt } = outcome
-  const { report = '', tags = [], transport = '', nexthop = '', tls = '' } = outcome
+  const { report = '', tags = [], transport = '', nexthop = '', tls = '', messageId = '' } = outcome
   const fields = [
     number,
     outcomeKinds.indexOf(kind),
@@ -68,8 +70,8 @@ export function encodeOutcome(outcome: Omit<QueueOutcome, 'at'>): Buffer {
     remote,
     attempt,
   ]
-  if (tags.length > 0 || transport !== '' || nexthop !== '' || tls !== '')
-    return encodeFields([...fields, report, tags, transport, nexthop, tls])
+  if (tags.length > 0 || transport !== '' || nexthop !== '' || tls !== '' || messageId !== '')
+    return encodeFields([...fields, report, tags, transport, nexthop, tls, messageId])
   return encodeFields(report === '' ? fields : [...fields, report])
 }
 
@@ -99,12 +101,16 @@ export function decodeOutcome(payload: Buffer, at: number): QueueOutcome {
   return fields.isAtEnd ? withReport : { ...withReport, ...readBeside(fields) }
 }
 
-function readBeside(fields: FieldReader): Pick<QueueOutcome, 'tags' | 'transport' | 'nexthop' | 'tls'> {
+type Beside = Pick<QueueOutcome, 'tags' | 'transport' | 'nexthop' | 'tls' | 'messageId'>
+
+function readBeside(fields: FieldReader): Beside {
   const [tags, transport, nexthop, tls] = [fields.texts(), fields.text(), fields.text(), fields.text()]
+  const messageId = fields.isAtEnd ? '' : fields.text()
   return {
     ...(tags.length > 0 ? { tags } : undefined),
     ...(transport === '' ? undefined : { transport }),
     ...(nexthop === '' ? undefined : { nexthop }),
     ...(tls === '' ? undefined : { tls }),
+    ...(messageId === '' ? undefined : { messageId }),
   }
 }

@@ -1,8 +1,7 @@
 /** One life of a queue on a simulated disk with small segments, seen before each call of the
  * disk. */
 import { seededPrng } from '../../src/base/prng.js'
-import type { QueueOptions } from '../../src/engine/life/options.js'
-import { openQueue, type Queue } from '../../src/queue.js'
+import { openQueue, type OpenOptions, type Queue } from '../../src/queue.js'
 import type { DiskImage } from '../../src/sim/disk/disk-image.js'
 import { SimDisk } from '../../src/sim/disk/sim-disk.js'
 import type { SimWorld } from '../../src/sim/world/world.js'
@@ -15,7 +14,7 @@ export interface SimulatedLife {
   /** Is called before each call of the disk. */
   readonly before: (disk: SimDisk) => void
   /** All mail goes to the transport `out`. */
-  readonly options: Pick<QueueOptions, 'retry' | 'transports'>
+  readonly options: Pick<OpenOptions, 'retry' | 'transports' | 'history'>
 }
 
 /** Opens a queue, and crashes it when `body` has ended.

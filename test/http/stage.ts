@@ -8,7 +8,7 @@ import { Figures } from '../../src/http/figures/figures.js'
 import { listenHttp, type HttpListener, type HttpOptions } from '../../src/http/http-server.js'
 import { Operations } from '../../src/http/api/operations.js'
 import { newToken, tokenLine, tokensIn, type Scope, type Tokens } from '../../src/http/wire/tokens.js'
-import { fixedRetry, openQueue, type Outcome, type Queue, type QueueOptions } from '../../src/index.js'
+import { fixedRetry, openQueue, type OpenOptions, type Outcome, type Queue } from '../../src/index.js'
 import { laySmallQueue } from '../end-to-end/laid-queue.js'
 
 /** Members of answers that tests look at. */
@@ -59,7 +59,7 @@ const scopesOfStage: readonly Scope[] = ['read', 'content', 'submit', 'operate']
 
 export async function httpStage(
   options: Partial<HttpOptions> = {},
-  queueOptions: Partial<QueueOptions> = {},
+  queueOptions: Partial<OpenOptions> = {},
 ): Promise<HttpStage> {
   const parent = await mkdtemp(join(tmpdir(), 'waybill-http-'))
   const directory = join(parent, 'queue')

@@ -23,6 +23,7 @@ export const floors: Readonly<Record<string, number>> = {
   inspect: 6,
   relay: 6,
   backup: 7,
+  history: 6,
   'queue.ts': 8,
   control: 9,
   adapters: 9,

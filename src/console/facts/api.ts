@@ -183,6 +183,20 @@ export interface Structure {
   readonly isTruncated: boolean
 }
 
+/** An outcome in the history of mail that may have ended. */
+export interface HistoryEntry {
+  readonly number: number
+  readonly kind: string
+  readonly at: number
+  readonly id: string
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly recipientCount: number
+  readonly status: string
+  readonly text: string
+  readonly remote: string
+}
+
 export interface HistoryRecord {
   readonly at: number
   readonly kind: string

@@ -1,6 +1,6 @@
 /** The records of a message as steps of its life, in words. Pure.
  * Invariant: a record that this page does not know is shown by its kind, never left out. */
-import type { HistoryRecord, Note } from './api.js'
+import type { HistoryEntry, HistoryRecord, Note } from './api.js'
 import { bytesText, counted, senderText } from './format.js'
 import { countIn, reasonText } from './mail-words.js'
 
@@ -35,6 +35,28 @@ export function stepOf(record: HistoryRecord, id: string): Step {
     default:
       return { title: kind, mood: 'notice', lines: [] }
   }
+}
+
+const outcomeSteps: Readonly<Record<string, readonly [string, Step['mood']]>> = {
+  accepted: ['Accepted', 'notice'],
+  delivered: ['Delivered', 'well'],
+  deferred: ['Deferred', 'waiting'],
+  failed: ['Failed', 'critical'],
+  expired: ['Expired', 'critical'],
+  deleted: ['Deleted', 'critical'],
+  reported: ['Report', 'notice'],
+  finished: ['Finished', 'well'],
+}
+
+/** Of mail that has left the log. */
+export function stepOfEntry(entry: HistoryEntry): Step {
+  const { kind, sender, recipients, recipientCount, status, text, remote } = entry
+  const [title, mood] = outcomeSteps[kind] ?? [kind, 'notice']
+  const named = recipients.length > 0 ? recipients.join(', ') : counted(recipientCount, 'recipient')
+  const who =
+    recipientCount === 0 ? [] : [kind === 'accepted' ? `from ${senderText(sender)} for ${named}` : named]
+  const reply = [remote, status, text].filter((word) => word !== '').join(' ')
+  return { title, mood, lines: reply === '' ? who : [...who, reply] }
 }
 
 function envelopeStep({ lane, fields }: HistoryRecord, id: string): Step {

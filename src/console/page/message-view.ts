@@ -3,7 +3,7 @@
 import { html, nothing, type TemplateResult } from '/vendor/lit-html/lit-html.js'
 import type { HistoryRecord, Message, Note, Part } from '../facts/api.js'
 import { bytesText, counted, senderText, shown, shownLines } from '../facts/format.js'
-import { stepOf } from '../facts/history.js'
+import { stepOf, stepOfEntry, type Step } from '../facts/history.js'
 import { countIn, dueText, reasonText } from '../facts/mail-words.js'
 import { addressOf } from '../facts/place.js'
 import type { Verb } from '../facts/api.js'
@@ -234,6 +234,11 @@ function history(app: App): TemplateResult {
 
 function timeline(app: App, history: Asked<readonly HistoryRecord[]>): TemplateResult {
   if (history.kind === 'asked') return html`<p class="pending" role="status">Reading the log …</p>`
+  const { entries } = app.one
+  if (entries.length > 0 && (history.kind === 'refused' || history.value.length < entries.length))
+    return html`<ol class="timeline">
+      ${entries.map((entry) => item(app, entry.at, stepOfEntry(entry), `outcome ${entry.number}`))}
+    </ol>`
   if (history.kind === 'refused') return html`<p class="trouble">${icon('notice')} ${history.text}</p>`
   if (history.value.length === 0) return empty('Nothing of it is in the log any more')
   return html`<ol class="timeline">
@@ -241,10 +246,13 @@ function timeline(app: App, history: Asked<readonly HistoryRecord[]>): TemplateR
   </ol>`
 }
 
-function stepItem({ one, feed }: App, record: HistoryRecord): TemplateResult {
+function stepItem(app: App, record: HistoryRecord): TemplateResult {
   const { at, log, position, kind } = record
-  const { title, mood, lines } = stepOf(record, one.id)
-  return html`<li title=${`${kind} at ${position} of ${log}`}>
+  return item(app, at, stepOf(record, app.one.id), `${kind} at ${position} of ${log}`)
+}
+
+function item({ feed }: App, at: number, { title, mood, lines }: Step, where: string): TemplateResult {
+  return html`<li title=${where}>
     ${icon(mood)}
     <div>
       <p><b>${shown(title, 60)}</b> ${time(at, feed.nowMs)}</p>

@@ -1,6 +1,6 @@
 /** One message: its facts, header, structure, bodies and history, as they are asked for.
  * Invariant: an answer about another message than the one in view is dropped. */
-import type { HistoryRecord, Message, Part, Structure } from '../facts/api.js'
+import type { HistoryEntry, HistoryRecord, Message, Part, Structure } from '../facts/api.js'
 import type { App } from './app.js'
 import { ApiError, errorText } from '../parts/client.js'
 
@@ -20,6 +20,8 @@ export class OneMessage {
   message: Asked<Message> = { kind: 'asked' }
   structure: Asked<Structure> = { kind: 'asked' }
   history: Asked<readonly HistoryRecord[]> = { kind: 'asked' }
+  /** Of mail that may have left the log, where the relay keeps a history. */
+  entries: readonly HistoryEntry[] = []
   body: Asked<Body> | undefined
   hasWholeHeader = false
 
@@ -32,6 +34,7 @@ export class OneMessage {
     this.message = { kind: 'asked' }
     this.structure = { kind: 'asked' }
     this.history = { kind: 'asked' }
+    this.entries = []
     this.body = undefined
     this.hasWholeHeader = false
     this.renew()
@@ -51,6 +54,10 @@ export class OneMessage {
     void this.#ask<Message>(this.#path, (message) => (this.message = message))
     void this.#ask<{ records: HistoryRecord[] }>(`${this.#path}/history`, (history) => {
       this.history = history.kind === 'there' ? { kind: 'there', value: history.value.records } : history
+    })
+    const path = `/v1/history?limit=1000&id=${encodeURIComponent(this.id)}`
+    void this.#ask<{ entries: HistoryEntry[] }>(path, (found) => {
+      this.entries = found.kind === 'there' ? found.value.entries : []
     })
   }
 

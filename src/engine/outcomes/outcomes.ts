@@ -7,6 +7,7 @@
  * 3. A consumer's outcomes are kept up to `outcomeBytesMax`. Mail never waits for a consumer: where
  *    there is no room the numbers go on, and the consumer sees the gap. Why a separate log:
  *    outcomes take a tenth of the journal's bytes, and outlive its segments. */
+import { messageIdIn } from '../../base/message-id-field.js'
 import { nowhere, type Position } from '../../base/position.js'
 import type { Journal } from '../../log/journal.js'
 import type { LaneLog } from '../../log/lane-log.js'
@@ -22,6 +23,8 @@ const copiedMax = 1000
 export interface OutcomesOptions extends SideLogOptions {
   readonly journal: Pick<Journal, 'read' | 'durableEnd' | 'end'>
   readonly bytesMax: number
+  /** The beginning of a spool file; rejects where it is gone. */
+  readonly spoolHead: (number: number) => Promise<Buffer>
   /** Does work that nobody waits for: its failure is the end of this life. */
   readonly run: (work: Promise<unknown>) => void
   /** There is more for a checkpoint to say. */
@@ -230,13 +233,22 @@ export class Outcomes {
   }
 
   /** Where the disk is full the outcome is left out: its number is missing. */
-  async #append(kept: KeptOutcomes, outcome: NewOutcome): Promise<void> {
+  async #append(kept: KeptOutcomes, told: NewOutcome): Promise<void> {
+    const outcome = await this.#withMessageId(told)
     const record = kept.recordOf(outcome, this.#number + 1)
     while (!kept.hasRoom(record) && !kept.log.diskFull && !this.#isOver && this.isOn)
       await this.change(this.#changeCount)
     this.#number++
     this.#skip++
     if (!this.#isOver && kept.hasRoom(record)) kept.append(record)
+  }
+
+  /** What has ended meanwhile may have no file. */
+  async #withMessageId({ spool, ...outcome }: NewOutcome): Promise<NewOutcome> {
+    if (spool === undefined) return outcome
+    const head = await this.#options.spoolHead(spool).catch(() => undefined)
+    const messageId = head && messageIdIn(head)
+    return messageId === undefined ? outcome : { ...outcome, messageId }
   }
 
   async #opened(): Promise<void> {

@@ -1,6 +1,7 @@
 /** The outcomes that the journal's records tell of. Pure: frames in, outcomes out, in their order.
  * Invariant: an envelope counts as accepted when the frame behind it is not the note that makes it
  * a replacement. */
+import { messageIdIn } from '../../base/message-id-field.js'
 import { countIn } from '../../base/ranges.js'
 import type { MessageId } from '../../base/message-id.js'
 import type { Position } from '../../base/position.js'
@@ -14,7 +15,10 @@ import type { QueueOutcome } from '../../record/outcome.js'
 import { decodeReplaced } from '../../record/replaced.js'
 import { taggedBy, tagsOf } from '../../record/terms.js'
 
-export type NewOutcome = Omit<QueueOutcome, 'number'>
+export interface NewOutcome extends Omit<QueueOutcome, 'number'> {
+  /** Of `accepted`: its data stands in this file, and the Message-ID with it. */
+  readonly spool?: number
+}
 
 interface JournalFrame {
   readonly kind: number
@@ -28,6 +32,7 @@ interface Entered {
   readonly position: Position
   readonly envelope: Envelope
   readonly timeMs: number
+  readonly messageId: string | undefined
 }
 
 const nothing = { recipients: [], recipientCount: 0, status: '', text: '', remote: '', attempt: 0 }
@@ -35,6 +40,8 @@ const nothing = { recipients: [], recipientCount: 0, status: '', text: '', remot
 export class ToldOutcomes {
   /** The frame before, when it was an envelope that may be a replacement. */
   #entered: Entered | undefined
+  /** The last data: an envelope stands behind its own. */
+  #data: { readonly messageId: string | undefined } | undefined
 
   /** @throws WaybillError LOG_CORRUPT */
   of({ kind, lane, timeMs, position, payload }: JournalFrame): NewOutcome[] {
@@ -46,9 +53,12 @@ export class ToldOutcomes {
       lane === incomingLane &&
       decodeReplaced(payload).target === entered.position
     const before = entered === undefined || isReplacement ? [] : [entranceOf(entered)]
+    if (kind === kinds.data) this.#data = { messageId: messageIdIn(payload) }
     if (kind === kinds.envelope && lane === incomingLane) {
       const envelope = decodeEnvelope(payload)
-      if (isNew(envelope)) this.#entered = { position, envelope, timeMs }
+      const messageId = envelope.data.kind === 'before' ? this.#data?.messageId : undefined
+      this.#data = undefined
+      if (isNew(envelope)) this.#entered = { position, envelope, timeMs, messageId }
       return before
     }
     if (kind === kinds.delivery) return [...before, ...ofDelivery(decodeDelivery(payload), timeMs)]
@@ -58,13 +68,14 @@ export class ToldOutcomes {
 
   /** The frame behind decides. */
   get isPending(): boolean {
-    return this.#entered !== undefined
+    return this.#entered !== undefined || this.#data !== undefined
   }
 
   /** There is no frame behind: a group ends with its batch. */
   end(): NewOutcome[] {
     const entered = this.#entered
     this.#entered = undefined
+    this.#data = undefined
     return entered === undefined ? [] : [entranceOf(entered)]
   }
 }
@@ -75,8 +86,8 @@ const isNew = ({ attempts, requeues, notes, replaces }: Envelope): boolean =>
 /** A report's id is that of its message, and a number. */
 const reportPattern = /^([^-]+)-[0-9]+$/
 
-function entranceOf({ envelope, timeMs }: Entered): NewOutcome {
-  const { id, sender, recipients, recipientCount } = envelope
+function entranceOf({ envelope, timeMs, messageId }: Entered): NewOutcome {
+  const { id, sender, recipients, recipientCount, data } = envelope
   const tags = tagsOf(envelope)
   const about = sender === '' ? reportPattern.exec(id)?.[1] : undefined
   if (about !== undefined)
@@ -90,6 +101,8 @@ function entranceOf({ envelope, timeMs }: Entered): NewOutcome {
     recipients,
     recipientCount,
     ...taggedBy(tags),
+    ...(messageId === undefined ? undefined : { messageId }),
+    ...(data.kind === 'spool' ? { spool: data.number } : undefined),
   }
 }
 

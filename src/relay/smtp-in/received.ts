@@ -2,6 +2,7 @@
  * 5321 §4.4, §6.3). Pure. */
 
 import { leadingFields } from '../../base/header.js'
+import { messageIdIn } from '../../base/message-id-field.js'
 
 export interface Reception {
   /** What the client called itself. */
@@ -58,12 +59,7 @@ export interface Trace {
   readonly messageId?: string
 }
 
-/** Longer ones are nobody's. */
-const messageIdLengthMax = 300
-
 export function messageIdOf(data: Buffer): Pick<Trace, 'messageId'> {
-  const field = leadingFields(data).fields.find(({ name }) => name === 'message-id')
-  if (field === undefined) return {}
-  const messageId = /<[^<>\s]+>/.exec(data.toString('utf8', field.start, field.end))?.[0]
-  return messageId === undefined || messageId.length > messageIdLengthMax ? {} : { messageId }
+  const messageId = messageIdIn(data)
+  return messageId === undefined ? {} : { messageId }
 }

@@ -61,6 +61,10 @@ export const commandGroups: readonly CommandGroup[] = [
         summary: 'counts the queue: messages by lane, their age, when they are due',
         load: async () => (await import('../look/stat.js')).stat,
       },
+      history: {
+        summary: 'shows what became of messages that have ended, as `serve --history` keeps it',
+        load: async () => (await import('../look/history.js')).history,
+      },
       cat: {
         summary: 'shows one message: envelope, attempts, header and body',
         load: async () => (await import('../look/cat.js')).cat,

@@ -8,7 +8,7 @@ import {
   serveControl,
   type ControlOptions,
   type Queue,
-  type QueueOptions,
+  type OpenOptions,
 } from '../../../src/index.js'
 import type { StoreEvent } from '../../../src/store/statistics.js'
 import type { StoreDisk } from '../../../src/store/store-disk.js'
@@ -80,7 +80,7 @@ export interface OpenedHome {
 /** @throws as openQueue */
 export async function openHome(
   { place, directory }: QueueHome,
-  options: QueueOptions,
+  options: OpenOptions,
   log: Logger,
 ): Promise<OpenedHome> {
   if (directory !== undefined) return { queue: await openQueue(directory, options), store: undefined }
@@ -133,7 +133,7 @@ function controlInStore(queue: Queue, disk: StoreDisk, options: ControlOptions):
 export async function adoptionOf(
   args: Arguments,
   { place, directory }: QueueHome,
-  options: QueueOptions,
+  options: OpenOptions,
   control: ControlOptions,
   log: Logger,
 ): Promise<Adoption | undefined> {

@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/base/clock.js'
 import { waitMsMax } from '../../../src/base/option-values.js'
 import { isReportingMta } from '../../../src/bounce/report.js'
 import { madeDirectory } from '../../../src/disk/made-directory.js'
-import { isWaybillError, type ControlOptions, type QueueOptions } from '../../../src/index.js'
+import { isWaybillError, type ControlOptions, type OpenOptions } from '../../../src/index.js'
 import type { Listener } from '../../../src/relay/listening.js'
 import { receivedBytesMax } from '../../../src/relay/smtp-in/received.js'
 import type { Place } from '../../../src/relay/smtp-in/session-server.js'
@@ -60,6 +60,7 @@ import {
 } from '../log/log.js'
 import { consolePages } from './console-pages.js'
 import { factsOf, httpPlacesOf, loadHttp, withAliases } from './http.js'
+import { historyOf } from '../cli/history-options.js'
 import { answerForMetrics, loadMetrics } from './metrics.js'
 import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './places.js'
 import { reloads } from './reload.js'
@@ -228,6 +229,14 @@ export const serve: Command = {
       value: 'HOST:PORT',
       help: 'show the queue as a web page there, and act on it, with the same addresses, tokens and TLS as --http (nowhere)',
     },
+    history: {
+      value: 'TIME',
+      help: 'keep what became of messages for so long, for `waybill history`, the HTTP API and the console (not at all)',
+    },
+    'history-bytes': {
+      value: 'BYTES',
+      help: 'at most so many bytes of it; the oldest goes first (1G)',
+    },
     webhook: {
       value: 'URL',
       help: 'post outcomes of messages there, in order and until the answer is 2xx (nowhere)',
@@ -371,6 +380,7 @@ async function runWith(
   const stopTimeoutMs = stopTimeoutMsOf(args)
   const webhook = await webhookOf(args)
   const listsFor = mailqUsersOf(args)
+  const history = historyOf(args, directory === undefined)
   const level = parseWord('log-level', args.one('log-level') ?? 'info', levels)
 
   const format = parseWord('log-format', args.one('log-format') ?? 'auto', formats)
@@ -401,7 +411,8 @@ async function runWith(
   // What it says there stands in the log as well.
   process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'))
   const log = pino({ level, base: null }, lines)
-  const options: QueueOptions = {
+  const options: OpenOptions = {
+    ...(history === undefined ? undefined : { history }),
     transports: withLoggedAttempts(transports, log),
     route: routeOf(settings.relay, () => ({
       routes: said.tables.routes,

@@ -1,0 +1,33 @@
+/** Names of the files of the history, in the order in which they were begun. */
+import type { Disk } from '../disk/disk.js'
+
+export const historyDirectory = 'history'
+
+/** A name that no other consumer may have. */
+export const historyConsumer = 'waybill.history'
+
+export interface HistoryFile {
+  readonly number: number
+  /** The hour of its entries, milliseconds since 1970. */
+  readonly hourMs: number
+}
+
+export const hourOf = (wallMs: number): number => Math.floor(wallMs / 3_600_000) * 3_600_000
+
+const hourText = (hourMs: number): string => new Date(hourMs).toISOString().slice(0, 13).replace('T', '-')
+const baseOf = ({ number, hourMs }: HistoryFile): string =>
+  `${historyDirectory}/${String(number).padStart(12, '0')}-${hourText(hourMs)}`
+
+export const linesPath = (file: HistoryFile): string => `${baseOf(file)}.jsonl`
+export const filterPath = (file: HistoryFile): string => `${baseOf(file)}.keys`
+
+const pattern = /^(\d{12})-(\d{4}-\d\d-\d\d)-(\d\d)\.jsonl$/
+
+/** Those that are there; other names are nobody's. */
+export async function historyFiles(disk: Pick<Disk, 'list'>): Promise<HistoryFile[]> {
+  const files = (await disk.list(historyDirectory)).flatMap((name) => {
+    const [, number, day, hour] = pattern.exec(name) ?? []
+    return number === undefined ? [] : [{ number: Number(number), hourMs: Date.parse(`${day}T${hour}:00Z`) }]
+  })
+  return files.sort((a, b) => a.number - b.number)
+}
