@@ -625,7 +625,7 @@ test('-bp lists the queue as mailq does, -bi is fine, and -q attempts what is de
   ])
     expect(await sendmail([recipient], text)).toMatchObject({ exitCode: 0 })
   const waiting = async (): Promise<string[]> =>
-    [...(await sendmail(['-bp'], '')).stdout.matchAll(/^ +(\S+@\S+)\n/gm)]
+    [...(await sendmail(['-bp'], '')).stdout.matchAll(/^ +(\S+@\S+) .*\n/gm)]
       .map(([, address]) => address!)
       .sort()
   const becomes = async (...left: string[]): Promise<void> => {
