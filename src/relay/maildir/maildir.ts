@@ -23,6 +23,8 @@ import { mailboxName } from './mailbox-name.js'
 const writesMax = 8
 /** Mailboxes that are remembered to be there. */
 const madeMailboxesMax = 10_000
+/** Files that are remembered, with those they were delivered to. */
+const putsMax = 1000
 /** Data over this is written as a stream, bytes. */
 const streamedBytesMin = 1 << 20
 
@@ -51,6 +53,14 @@ export function maildirTransport(options: MaildirOptions): Transport {
   return { deliver: (request) => maildirs.deliver(request) }
 }
 
+/** A file of this life, written or being written. */
+interface Put {
+  /** Of all recipients so far. */
+  readonly fields: string
+  readonly outcome: Promise<Outcome>
+  isUnderWay: boolean
+}
+
 class Maildirs {
   readonly #directory: string
   readonly #recipientDelimiter: string
@@ -59,8 +69,8 @@ class Maildirs {
   /** Each mailbox whose name is durable, or will be: a delivery waits for that. */
   readonly #made = new Map<string, Promise<void>>()
   #root: Promise<void> | undefined
-  /** Files being written: an attempt that was given up may still be at it. */
-  readonly #underWay = new Set<string>()
+  /** By path, oldest first. */
+  readonly #puts = new Map<string, Put>()
 
   /** @throws WaybillError OPTION_INVALID */
   constructor(options: MaildirOptions) {
@@ -116,6 +126,8 @@ class Maildirs {
     )
   }
 
+  /** Recipients of one mailbox may come in deliveries of their own: the mailbox has one copy, which
+   * names all of them. */
   async #put(
     mailbox: string,
     file: string,
@@ -123,17 +135,49 @@ class Maildirs {
     fields: string,
     data: Buffer | undefined,
   ): Promise<Outcome> {
+    const path = join(mailbox, file)
+    const before = this.#puts.get(path)
+    const isKnown = before?.fields.includes(fields) === true
+    // An attempt that was given up may still be at it.
+    if (before?.isUnderWay === true && isKnown)
+      return { kind: 'deferred', status: '4.3.0', reason: 'an earlier attempt is still writing' }
+    const all = isKnown ? before.fields : `${before?.fields ?? ''}${fields}`
+    const write = (): Promise<Outcome> =>
+      this.#write(mailbox, file, request, all, data, before !== undefined || this.#mayRepeat(request))
+    const outcome = before === undefined ? write() : before.outcome.then(write, write)
+    const put: Put = { fields: all, outcome, isUnderWay: true }
+    this.#remember(path, put)
+    try {
+      return await outcome
+    } finally {
+      put.isUnderWay = false
+    }
+  }
+
+  #remember(path: string, put: Put): void {
+    this.#puts.delete(path)
+    this.#puts.set(path, put)
+    for (const [oldest, { isUnderWay }] of this.#puts) {
+      if (this.#puts.size <= putsMax || isUnderWay) return
+      this.#puts.delete(oldest)
+    }
+  }
+
+  async #write(
+    mailbox: string,
+    file: string,
+    request: DeliveryRequest,
+    fields: string,
+    data: Buffer | undefined,
+    mayRepeat: boolean,
+  ): Promise<Outcome> {
     const directory = join(this.#directory, mailbox)
     const temporary = join(directory, 'tmp', file)
     const target = join(directory, 'new', file)
     const response = `maildir ${mailbox}/new/${file}`
-    if (this.#underWay.has(temporary)) {
-      return { kind: 'deferred', status: '4.3.0', reason: 'an earlier attempt is still writing' }
-    }
-    this.#underWay.add(temporary)
     try {
       await this.#madeMailbox(mailbox)
-      if (this.#mayRepeat(request) && (await isTaken(directory, file))) return { kind: 'delivered', response }
+      if (mayRepeat && (await isTaken(directory, file))) return { kind: 'delivered', response }
       const header = Buffer.from(`Return-Path: <${request.sender}>\r\n${fields}`)
       await write(temporary, header, data ?? request)
       await rename(temporary, target)
@@ -145,8 +189,6 @@ class Maildirs {
       this.#root = undefined
       await unlink(temporary).catch(() => undefined)
       return outcomeOf(error)
-    } finally {
-      this.#underWay.delete(temporary)
     }
   }
 

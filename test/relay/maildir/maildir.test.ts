@@ -170,6 +170,26 @@ test('with extensions mail is for the mailbox of its own, where there is one, or
   )
 })
 
+test.each([['at once'], ['one after the other']])(
+  'recipients of one mailbox in deliveries of their own, %s, are named by its one copy',
+  async (way) => {
+    const transport = maildirTransport({ directory, hostname: 'mx.example.net', recipientDelimiter: '+' })
+    const recipients = ['ada+a@example.net', 'ada+b@example.net', 'ada@example.net']
+    if (way === 'at once')
+      expect(
+        await Promise.all(recipients.map((one) => deliver(transport, { recipients: [one] }))),
+      ).toMatchObject(Array(3).fill([{ kind: 'delivered' }]))
+    else
+      for (const one of recipients)
+        expect(await deliver(transport, { recipients: [one] })).toMatchObject([{ kind: 'delivered' }])
+    expect((await readOnly('ada@example.net')).match(/^Delivered-To: .*(?=\r)/gm)?.sort()).toEqual([
+      'Delivered-To: ada+a@example.net',
+      'Delivered-To: ada+b@example.net',
+      'Delivered-To: ada@example.net',
+    ])
+  },
+)
+
 test('without extensions each address has a mailbox of its own', async () => {
   await deliver(open(), { recipients: ['ada+a@example.net'] })
   expect(await readdir(directory)).toEqual(['ada+a@example.net'])
