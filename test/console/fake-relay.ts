@@ -155,6 +155,7 @@ export async function fakeRelay(options: FakeRelayOptions): Promise<FakeRelay> {
         json(response, { ...messageAt(41), id: decodeURIComponent(match[1]!) }),
     ],
     [/\/structure$/, (_request, response) => json(response, structureOf(options))],
+    [/^\/v1\/history$/, (_request, response) => json(response, { entries: [], next: null })],
     [/\/history$/, (_request, response) => json(response, { records: history })],
     [
       /\/parts\/[^/]+$/,
