@@ -3,6 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { runWaybill } from '../command-process.js'
 import { foreignServer } from '../../relay/foreign-server.js'
 import { exampleProcess } from './example-process.js'
 
@@ -30,6 +31,10 @@ test('the mail of one tenant waits, and that of another goes, also when the proc
   await expect.poll(() => acme.taken.length, { timeout: 20_000 }).toBe(1)
   expect(globex.taken).toEqual([])
   expect(await readdir(root)).toEqual(['acme', 'globex'])
+  // A kill before what became of it is written would send it again.
+  const listed = async (): Promise<string> =>
+    (await runWaybill(['mailq', '--queue', join(root, 'acme')], { directory: root })).stdout
+  await expect.poll(listed, { timeout: 20_000 }).toMatch(/queue is empty/)
   await app.kill()
   isOpen = true
   await exampleProcess('tenants.mjs', environment)
