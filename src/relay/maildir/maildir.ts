@@ -126,7 +126,7 @@ class Maildirs {
     )
   }
 
-  /** Recipients of one mailbox may come in deliveries of their own: the mailbox has one copy, which
+  /** Recipients of one mailbox may come in different deliveries: the mailbox has one copy, which
    * names all of them. */
   async #put(
     mailbox: string,

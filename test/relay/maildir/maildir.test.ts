@@ -19,6 +19,7 @@ import { join, relative } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
+import type { DeliveryResult } from '../../../src/delivery/transport.js'
 import { mailboxName } from '../../../src/relay/maildir/mailbox-name.js'
 import { maildirTransport, type MaildirOptions } from '../../../src/relay/maildir/maildir.js'
 import { deliver, requestOf, someData } from '../request.js'
@@ -170,18 +171,17 @@ test('with extensions mail is for the mailbox of its own, where there is one, or
   )
 })
 
-test.each([['at once'], ['one after the other']])(
+test.each(['at once', 'one after the other'])(
   'recipients of one mailbox in deliveries of their own, %s, are named by its one copy',
   async (way) => {
     const transport = maildirTransport({ directory, hostname: 'mx.example.net', recipientDelimiter: '+' })
     const recipients = ['ada+a@example.net', 'ada+b@example.net', 'ada@example.net']
-    if (way === 'at once')
-      expect(
-        await Promise.all(recipients.map((one) => deliver(transport, { recipients: [one] }))),
-      ).toMatchObject(Array(3).fill([{ kind: 'delivered' }]))
-    else
-      for (const one of recipients)
-        expect(await deliver(transport, { recipients: [one] })).toMatchObject([{ kind: 'delivered' }])
+    const outcomes: DeliveryResult[] = []
+    const deliverOne = async (one: string): Promise<void> =>
+      void outcomes.push(await deliver(transport, { recipients: [one] }))
+    if (way === 'at once') await Promise.all(recipients.map(deliverOne))
+    else for (const one of recipients) await deliverOne(one)
+    expect(outcomes).toMatchObject(Array(3).fill([{ kind: 'delivered' }]))
     expect((await readOnly('ada@example.net')).match(/^Delivered-To: .*(?=\r)/gm)?.sort()).toEqual([
       'Delivered-To: ada+a@example.net',
       'Delivered-To: ada+b@example.net',
