@@ -120,7 +120,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'resumed-by-anybody': { hunt: 'nodes', seed: 3 },
   'late-resume-taken-for-a-loss': { hunt: 'nodes', seed: 26 },
   'change-not-numbered': { hunt: 'nodes', seed: 2 },
-  'proof-for-ever': { hunt: 'random', seed: 110, op: 228 },
+  'proof-for-ever': { hunt: 'nodes', seed: 72 },
   'sent-before-its-time': { hunt: 'timed', seed: 1 },
   'terms-lost-in-lane': { hunt: 'timed', seed: 1 },
   'hop-beyond-its-time': { hunt: 'timed', seed: 1 },

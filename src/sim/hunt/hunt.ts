@@ -83,7 +83,7 @@ const rotBehindStartsSeeds = 8
 const tortureSeeds = 100
 const fatalSeeds = 40
 /** Runs of nodes on a store, which are longer. */
-const nodesSeeds = 40
+const nodesSeeds = 100
 /** Times that all cases of one append are tried, with other chances. */
 const appendSalts = 5
 
