@@ -1,6 +1,4 @@
 /** Names of the files of the history, in the order in which they were begun. */
-import type { Disk } from '../disk/disk.js'
-
 export const historyDirectory = 'history'
 
 /** A name that no other consumer may have. */
@@ -23,9 +21,9 @@ export const filterPath = (file: HistoryFile): string => `${baseOf(file)}.keys`
 
 const pattern = /^(\d{12})-(\d{4}-\d\d-\d\d)-(\d\d)\.jsonl$/
 
-/** Those that are there; other names are nobody's. */
-export async function historyFiles(disk: Pick<Disk, 'list'>): Promise<HistoryFile[]> {
-  const files = (await disk.list(historyDirectory)).flatMap((name) => {
+/** Those that are there, of the names in the directory; other names are nobody's. */
+export function historyFiles(names: readonly string[]): HistoryFile[] {
+  const files = names.flatMap((name) => {
     const [, number, day, hour] = pattern.exec(name) ?? []
     return number === undefined ? [] : [{ number: Number(number), hourMs: Date.parse(`${day}T${hour}:00Z`) }]
   })

@@ -9,7 +9,7 @@ import type { Disk } from '../disk/disk.js'
 import { integerOption, signalOption } from '../base/option-values.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import { queryOf, type HistoryEntry, type HistoryQuery, type HistorySelector } from './history-entry.js'
-import { filterPath, historyFiles, linesPath, type HistoryFile } from './history-files.js'
+import { filterPath, historyDirectory, historyFiles, linesPath, type HistoryFile } from './history-files.js'
 import { KeyFilter } from './key-filter.js'
 
 export interface HistoryPageOptions {
@@ -61,7 +61,7 @@ export async function readHistory(
   const from = placeOf(after)
   const entries: HistoryEntry[] = []
   let { number } = from
-  for (const file of await historyFiles(disk)) {
+  for (const file of historyFiles(await disk.list(historyDirectory))) {
     if (file.number < from.file || !(await mayHave(disk, file, query))) continue
     for await (const { entry, end } of linesOf(disk, file, file.number === from.file ? from.offset : 0)) {
       if (signal?.aborted === true) throw new WaybillError('VERB_ABORTED', 'the search was aborted')

@@ -97,17 +97,16 @@ export class HistoryWriter {
     await this.#disk.makeDirectory(historyDirectory)
     await this.#disk.syncDirectory('')
     this.#old.length = 0
-    for (const file of await historyFiles(this.#disk)) {
+    const names = await this.#disk.list(historyDirectory)
+    const paths = new Set(names.map((name) => `${historyDirectory}/${name}`))
+    for (const file of historyFiles(names)) {
       this.#number = Math.max(this.#number, file.number)
-      const filterBytes = await this.#bytesOf(filterPath(file))
-      this.#old.push({ ...file, bytes: (await this.#bytesOf(linesPath(file))) + filterBytes })
+      let bytes = 0
+      for (const path of [linesPath(file), filterPath(file)])
+        if (paths.has(path)) bytes += (await this.#disk.stat(path)).lengthBytes
+      this.#old.push({ ...file, bytes })
     }
     this.#isOpen = true
-  }
-
-  async #bytesOf(path: string): Promise<number> {
-    const isThere = (await this.#disk.list(historyDirectory)).includes(path.slice(path.indexOf('/') + 1))
-    return isThere ? (await this.#disk.stat(path)).lengthBytes : 0
   }
 
   async #fileFor(wallMs: number, bytes: number): Promise<Current> {

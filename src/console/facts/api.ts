@@ -246,15 +246,6 @@ export interface Session {
   readonly expiresAt: number | null
 }
 
-export interface LatestOutcome {
-  readonly number: number
+export interface LatestOutcome extends HistoryEntry {
   readonly kind: 'accepted' | 'delivered' | 'deferred' | 'failed'
-  readonly at: number
-  readonly id: string
-  readonly sender: string
-  readonly recipients: readonly string[]
-  readonly recipientCount: number
-  readonly status: string
-  readonly text: string
-  readonly remote: string
 }
