@@ -17,7 +17,7 @@ import {
   type InspectCommand,
   type Inspected,
 } from './inspection.js'
-import { jsonTerms } from './listing-options.js'
+import { jsonHandling } from './listing-options.js'
 import {
   bytesText,
   durationText,
@@ -185,7 +185,7 @@ function jsonEnvelope(
   addresses: readonly string[],
   dsn: RequestDsn | undefined,
 ): Record<string, unknown> {
-  const { envelope, where, lane, dueAt, log, at, uncertain } = message
+  const { envelope, where, log, at, uncertain } = message
   return {
     queue_name: where,
     queue_id: envelope.id,
@@ -201,12 +201,7 @@ function jsonEnvelope(
         ...dsn?.recipients[index],
       }
     }),
-    ret: dsn?.ret,
-    envid: dsn?.envid,
-    lane,
-    attempts: envelope.attempts,
-    due_time: dueAt === Infinity ? null : Math.floor(dueAt / 1000),
-    ...jsonTerms(envelope),
+    ...jsonHandling(message, dsn),
     log,
     position: at,
     ...(envelope.data.kind === 'ref' ? { data_ref: envelope.data.ref } : undefined),

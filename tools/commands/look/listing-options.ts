@@ -126,10 +126,25 @@ async function readable<T>(
   }
 }
 
-/** What the submission asked of the queue, as members of a JSON listing. */
-export function jsonTerms({ terms }: Pick<QueuedMessage['envelope'], 'terms'>): Record<string, unknown> {
+/** What the submission asked of the queue, and when it acts next, as members of a JSON listing. */
+export function jsonHandling(
+  {
+    envelope,
+    lane,
+    dueAt,
+  }: Pick<QueuedMessage, 'lane' | 'dueAt'> & {
+    readonly envelope: Pick<QueuedMessage['envelope'], 'attempts' | 'terms'>
+  },
+  dsn: RequestDsn | undefined,
+): Record<string, unknown> {
+  const { terms } = envelope
   const { tags, notBefore, expiresAt } = terms === undefined ? {} : listedTerms(terms)
   return {
+    ret: dsn?.ret,
+    envid: dsn?.envid,
+    lane,
+    attempts: envelope.attempts,
+    due_time: dueAt === Infinity ? null : Math.floor(dueAt / 1000),
     tags,
     not_before: notBefore === undefined ? undefined : Math.floor(notBefore / 1000),
     expires_at: expiresAt === undefined ? undefined : Math.floor(expiresAt / 1000),

@@ -4,7 +4,7 @@ import type { RequestDsn } from '../../../src/delivery/transport.js'
 import type { Route } from '../../../src/index.js'
 import type { QueuedMessage } from '../../../src/inspect/messages/queued-message.js'
 import type { Envelope } from '../../../src/record/envelope.js'
-import { jsonTerms } from './listing-options.js'
+import { jsonHandling } from './listing-options.js'
 import type { Output } from '../text/output.js'
 import { printable, reasonsByIndex, senderText, shortTime } from '../text/shown-text.js'
 
@@ -95,7 +95,7 @@ export function jsonOf(
   dsn: RequestDsn | undefined,
   routes: Routes = [],
 ): Record<string, unknown> {
-  const { envelope, where, lane, dueAt, uncertain } = message
+  const { envelope, where, uncertain } = message
   const reasonAt = reasonsByIndex(message.notes, envelope.recipientCount)
   return {
     queue_name: where,
@@ -111,12 +111,7 @@ export function jsonOf(
       const told = { address, delay_reason: reason, transport, nexthop }
       return dsn === undefined ? told : { ...told, ...dsn.recipients[index] }
     }),
-    ret: dsn?.ret,
-    envid: dsn?.envid,
-    lane,
-    attempts: envelope.attempts,
-    due_time: dueAt === Infinity ? null : Math.floor(dueAt / 1000),
-    ...jsonTerms(envelope),
+    ...jsonHandling(message, dsn),
     recipient_count: message.waitingCount,
     ...(uncertain ? { uncertain } : undefined),
   }
