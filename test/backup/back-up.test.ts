@@ -13,15 +13,16 @@ import { forwarded } from '../../src/disk/forwarded-disk.js'
 import { nodeDisk } from '../../src/disk/node-disk.js'
 import { backupWithoutRoom } from '../../src/engine/life/backup-pins.js'
 import { isWaybillError, openQueue, serveControl, type Queue, type QueueOptions } from '../../src/index.js'
+import type { OpenOptions } from '../../src/queue.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import { dropMail, makeMaildrop } from '../../src/relay/maildrop/maildrop-file.js'
 import { SimDisk } from '../../src/sim/disk/sim-disk.js'
 import { SimWorld } from '../../src/sim/world/world.js'
-import { parseArguments } from '../../tools/commands/cli/command.js'
 import { backup } from '../../tools/commands/operate/backup.js'
 import { restore } from '../../tools/commands/operate/restore.js'
 import { laySmallQueue } from '../end-to-end/laid-queue.js'
 import { codeOf, mail, submission } from '../engine/stage.js'
+import { command } from '../inspect/commanded.js'
 
 interface Place {
   readonly queue: string
@@ -60,19 +61,10 @@ interface Answer {
   readonly complaints: string
 }
 
-async function called(command: typeof backup | typeof restore, ...args: string[]): Promise<Answer> {
-  let out = ''
-  let complaints = ''
-  const exitCode = await command.runIn(parseArguments(command, args), {
-    write: async (text) => void (out += text),
-    complain: (text) => void (complaints += text),
-    nowMs: Date.now,
-    isTerminal: false,
-    complainsToTerminal: false,
-    openDisk: nodeDisk,
-    stopped: new AbortController().signal,
-  })
-  return { exitCode, out, complaints }
+async function called(inspected: typeof backup | typeof restore, ...args: string[]): Promise<Answer> {
+  const { signal } = new AbortController()
+  const { exitCode, stdout, stderr } = await command(inspected, args, nodeDisk, Date.now(), signal)
+  return { exitCode, out: stdout, complaints: stderr }
 }
 
 /** Larger than what stands in the journal. */
@@ -230,27 +222,36 @@ test('a dry run says what would be sent, and makes nothing', async () => {
   await expect(stat(at('new'))).rejects.toThrow('ENOENT')
 })
 
+/** A simulated queue whose files are kept, with 400 kB of its disk free. */
+async function keptOnSmallDisk(
+  world: SimWorld,
+  disk: SimDisk,
+  more: Pick<OpenOptions, 'disk' | 'freeBytesMin'>,
+): Promise<{ readonly queue: Queue; readonly pinned: KeptFiles }> {
+  const queue = await openQueue('queue', {
+    ...nobody,
+    clock: world.clock,
+    prng: world.fork(),
+    segmentBytes: 16 * 4096,
+    laneSegmentBytes: 8 * 4096,
+    inlineBytesMax: 4096,
+    checkpointIntervalMs: 20,
+    retry: fixedRetry([100]),
+    ...more,
+  })
+  const pinned = await queue.pinFiles()
+  disk.image.size = { capacityBytes: 1e9, capacityFiles: 1e6 }
+  const usedBytes = 1e9 - disk.image.space().freeBytes
+  disk.image.size = { capacityBytes: usedBytes + 400_000, capacityFiles: 1e6 }
+  return { queue, pinned }
+}
+
 test('a disk that gets full while files are kept ends the backup, and is given them', async () => {
   const world = new SimWorld({ seed: 1, overtakeMsMax: 1000 })
   await world.settle(
     (async () => {
       const disk = new SimDisk(world)
-      const queue = await openQueue('queue', {
-        ...nobody,
-        disk,
-        clock: world.clock,
-        prng: world.fork(),
-        segmentBytes: 16 * 4096,
-        laneSegmentBytes: 8 * 4096,
-        inlineBytesMax: 4096,
-        checkpointIntervalMs: 20,
-        freeBytesMin: 20_000,
-        retry: fixedRetry([100]),
-      })
-      const pinned = await queue.pinFiles()
-      disk.image.size = { capacityBytes: 1e9, capacityFiles: 1e6 }
-      const usedBytes = 1e9 - disk.image.space().freeBytes
-      disk.image.size = { capacityBytes: usedBytes + 400_000, capacityFiles: 1e6 }
+      const { queue, pinned } = await keptOnSmallDisk(world, disk, { disk, freeBytesMin: 20_000 })
       for (let refused = ''; refused !== 'DISK_FULL' && !pinned.lost.aborted;) {
         refused = await codeOf(queue.submit(submission('large@example.net', mail('z\r\n'.repeat(2000)))))
         await queue.idle()
@@ -272,21 +273,9 @@ test('under a quota mail that needs room ends the backup as well', async () => {
   await world.settle(
     (async () => {
       const disk = new SimDisk(world)
-      const queue = await openQueue('queue', {
-        ...nobody,
+      const { queue, pinned } = await keptOnSmallDisk(world, disk, {
         disk: { ...forwarded(disk), space: async () => ({ freeBytes: 1e12, freeFiles: 1e6 }) },
-        clock: world.clock,
-        prng: world.fork(),
-        segmentBytes: 16 * 4096,
-        laneSegmentBytes: 8 * 4096,
-        inlineBytesMax: 4096,
-        checkpointIntervalMs: 20,
-        retry: fixedRetry([100]),
       })
-      const pinned = await queue.pinFiles()
-      disk.image.size = { capacityBytes: 1e9, capacityFiles: 1e6 }
-      const usedBytes = 1e9 - disk.image.space().freeBytes
-      disk.image.size = { capacityBytes: usedBytes + 400_000, capacityFiles: 1e6 }
       const data = mail('z\r\n'.repeat(20))
       for (let count = 0; count < 2000 && !pinned.lost.aborted; count++) {
         await codeOf(queue.submit(submission('someone@example.net', data)))

@@ -1,4 +1,4 @@
-/** Runs a reading command in this process, on files in memory. */
+/** Runs a command in this process, on files in memory or on those of a disk. */
 import { parseArguments } from '../../tools/commands/cli/command.js'
 import type { InspectCommand } from '../../tools/commands/look/inspection.js'
 import type { Surroundings } from '../../tools/commands/text/output.js'
@@ -15,6 +15,7 @@ export async function command(
   args: readonly string[],
   disk: (path: string) => Disk,
   nowMs: number,
+  stopped: AbortSignal = AbortSignal.abort(),
 ): Promise<Commanded> {
   let stdout = ''
   let stderr = ''
@@ -25,7 +26,7 @@ export async function command(
     isTerminal: false,
     complainsToTerminal: false,
     openDisk: disk,
-    stopped: AbortSignal.abort(),
+    stopped,
   }
   const exitCode = await inspect.runIn(parseArguments(inspect, args), surroundings)
   return { exitCode, stdout, stderr }

@@ -7,12 +7,12 @@ import { fixedRetry, openQueue, type Queue, type QueueOptions } from '../../src/
 import { initStore, pgStore, storeDisk } from '../../src/store/open-store.js'
 import { storePlaceOf } from '../../src/store/store-url.js'
 import { postgresMissing, Servers } from '../../tools/crash-store/servers.js'
-import { parseArguments } from '../../tools/commands/cli/command.js'
 import { openQueueDisk } from '../../tools/commands/cli/queue-disk.js'
 import { hold } from '../../tools/commands/operate/hold.js'
 import { release } from '../../tools/commands/operate/release.js'
 import { reload } from '../../tools/commands/operate/reload.js'
 import type { OperatingCommand } from '../../tools/commands/operate/operating.js'
+import { command } from '../inspect/commanded.js'
 
 const missing = postgresMissing()
 
@@ -52,18 +52,10 @@ describe.skipIf(missing !== undefined)(
       return { url, queue, id }
     }
 
-    async function run(command: OperatingCommand, words: readonly string[]): Promise<[number, string]> {
-      let text = ''
-      const exitCode = await command.runIn(parseArguments(command, [...words]), {
-        write: async (piece) => void (text += piece),
-        complain: (complaint) => void (text += complaint),
-        nowMs: () => Date.now(),
-        isTerminal: false,
-        complainsToTerminal: false,
-        openDisk: openQueueDisk,
-        stopped: new AbortController().signal,
-      })
-      return [exitCode, text]
+    async function run(called: OperatingCommand, words: readonly string[]): Promise<[number, string]> {
+      const { signal } = new AbortController()
+      const { exitCode, stdout, stderr } = await command(called, words, openQueueDisk, Date.now(), signal)
+      return [exitCode, stdout + stderr]
     }
 
     test('the owner holds and releases what a command on another machine names', async () => {

@@ -12,6 +12,7 @@ import { storeRemove } from '../../tools/commands/store/store-remove.js'
 import { mailq } from '../../tools/commands/look/mailq.js'
 import { parseArguments } from '../../tools/commands/cli/command.js'
 import { openQueueDisk } from '../../tools/commands/cli/queue-disk.js'
+import { command } from '../inspect/commanded.js'
 
 const missing = postgresMissing()
 const reason = missing === undefined ? '' : `: ${missing}`
@@ -123,18 +124,9 @@ describe.skipIf(missing !== undefined)(`queues in a store${reason}`, () => {
       delivering([], () => false),
     )
     const { id } = await queue.submit(message('c@example.net'))
-    let text = ''
-    const exitCode = await mailq.runIn(parseArguments(mailq, ['--queue', url]), {
-      write: async (piece) => void (text += piece),
-      complain: (complaint) => void (text += complaint),
-      nowMs: () => Date.now(),
-      isTerminal: false,
-      complainsToTerminal: false,
-      openDisk: openQueueDisk,
-      stopped: new AbortController().signal,
-    })
+    const { exitCode, stdout } = await command(mailq, ['--queue', url], openQueueDisk, Date.now())
     expect(exitCode).toBe(0)
-    expect(text).toContain(id)
+    expect(stdout).toContain(id)
     const status = await storeStatus(pgStore(servers!.url), systemClock, 300)
     expect(status.queues.find(({ name }) => name === 'mx4')).toMatchObject({ owner: 'mx4', state: 'beats' })
   })
