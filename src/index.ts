@@ -58,12 +58,14 @@ export type {
 } from './delivery/transport.js'
 export type {
   DestinationSnapshot,
+  WaitingLimit,
   DestinationState,
   FeedbackEvent,
   SchedulerOptions,
   TransportOptions,
 } from './scheduler/scheduler.js'
 export { fixedRetry } from './policy/fixed-retry.js'
+export type { ReplyShaping, SendingLimit } from './policy/sending-limits.js'
 export { postfixRetry, type PostfixRetryOptions } from './policy/postfix-retry.js'
 export type { RetryDecision, RetryPolicy, RetryState } from './policy/retry-policy.js'
 export type { DeliveryLimits } from './policy/delivery-limits.js'

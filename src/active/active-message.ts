@@ -47,6 +47,10 @@ export class ActiveMessage {
   attemptNote: Position = nowhere
   /** Somebody asked for mail to this nexthop, or for all of it: it was started for that. */
   askedFor: { readonly nexthop: string | undefined } | undefined = undefined
+  /** A delivery of it waits for its turn under a limit: until when by the monotonic clock, and
+   * where it goes. Set anew each time, and not forgotten when it is attempted again. */
+  limited: { readonly untilMs: number; readonly transport: string; readonly nexthop: string } | undefined =
+    undefined
   /** Its message in the scheduler, while it is there. */
   job: object | undefined = undefined
   /** Neighbours in the set of active messages; only the set changes them. */

@@ -76,6 +76,11 @@ export const countedByEvents: readonly Counted[] = [
     help: 'Messages that went to a lane: after a deferral, or because an operator moved them.',
   }),
   counted({
+    event: 'slowed',
+    name: 'waybill_slowed_sites_total',
+    help: 'Times that a site was slowed by its reply.',
+  }),
+  counted({
     event: 'finished',
     name: 'waybill_finished_messages_total',
     help: 'Finished messages, reports among them.',

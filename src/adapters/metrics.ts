@@ -203,6 +203,12 @@ export const measured: readonly Measured[] = [
   },
   {
     kind: 'gauge',
+    name: 'waybill_limited_destinations',
+    help: 'Destinations whose mail waits for a limit on what is sent in a time, or for the rate that its reply has set.',
+    read: ({ destinations }) => sumOf(destinations, ({ limit }) => yes(limit !== undefined)),
+  },
+  {
+    kind: 'gauge',
     name: 'waybill_suspensions',
     help: 'Nexthops and transports that an operator has suspended.',
     read: ({ destinations }) => sumOf(destinations, (destination) => yes(isOrdered(destination))),

@@ -102,6 +102,7 @@ export class Traffic {
 const keyOf = ({ transport, nexthop }: { readonly transport: string; readonly nexthop: string }): string =>
   `${transport} ${nexthop}`
 
-const trouble = ({ state }: DestinationSnapshot): number => ['dead', 'suspended', 'ready'].indexOf(state.kind)
+const trouble = ({ state, limit }: DestinationSnapshot): number =>
+  ['dead', 'suspended', 'ready'].indexOf(state.kind) + (state.kind === 'ready' && limit === undefined ? 1 : 0)
 const byTrouble = (a: DestinationSnapshot, b: DestinationSnapshot): number =>
   trouble(a) - trouble(b) || b.todo + b.busy - (a.todo + a.busy)

@@ -81,6 +81,7 @@ export class Engine {
     this.settle = new Settle(parts, this.#composing, this.#orders, {
       goOn: (message) => this.#goOn(message),
       onAside: () => this.intake.wake(),
+      isAsideFull: () => this.settle.asideCount >= options.activeCountMax / 2,
       hopLane: (intervalMs) => this.#schedule.hopLane(intervalMs),
     })
     this.#schedule = new Schedule(parts, {

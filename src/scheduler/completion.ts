@@ -17,8 +17,9 @@ import { settleSlots } from './recipient-slots.js'
 import { leaveBounds } from './shared-bounds.js'
 import type { SchedulerState } from './state.js'
 
-/** The entry leaves memory: it was delivered (busy), or it never will be (todo). */
-export function entryDone(state: SchedulerState, entry: QueuedEntry): void {
+/** The entry leaves memory: it was delivered (busy), or it never will be (todo).
+ * @param delays what begins next there keeps its distance */
+export function entryDone(state: SchedulerState, entry: QueuedEntry, delays = true): void {
   const { destination, peer } = entry
   const { job } = peer
   const { message } = job
@@ -39,7 +40,7 @@ export function entryDone(state: SchedulerState, entry: QueuedEntry): void {
   state.recipientCount -= count
   settleSlots(message, job)
 
-  if (delivered) delayRate(state, destination)
+  if (delivered && delays) delayRate(state, destination)
   if (destination.state.kind !== 'suspended') releaseBlockers(destination)
   if (--peer.entryCount === 0) freePeer(state.freePeers, peer)
   forgetIfIdle(state, destination)

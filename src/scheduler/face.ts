@@ -46,10 +46,12 @@ export interface DeferReason {
  * - `defer`: the site answered, some recipients are put off. Counts like `ok`.
  * - `site`: no connection or no handshake: negative feedback.
  * - `okreason`: delivered, but trouble of the site was seen: no feedback at all.
+ * - `untried`: it did not begin, for a reason that is not the site's: no feedback, and no delay for
+ *   its rate.
  * - `crash`: the delivery vanished without an answer: as `site` if the answer before it (of any
  *   delivery) saw trouble of its site, else no feedback. That is Postfix's behaviour; report
  *   `site` to avoid it. */
-export type DeliveryReport = 'ok' | 'defer' | 'site' | 'okreason' | 'crash'
+export type DeliveryReport = 'ok' | 'defer' | 'site' | 'okreason' | 'untried' | 'crash'
 
 export type DestinationState =
   | { readonly kind: 'ready' }
@@ -62,6 +64,18 @@ export type DestinationState =
        * rate. */
       readonly order?: { readonly transport?: string | undefined; readonly nexthop?: string | undefined }
     }
+
+/** What keeps mail for a site waiting (policy/sending-limits.ts). */
+export interface WaitingLimit {
+  /** `reply`: the site has asked for patience, and `name` is its nexthop. */
+  readonly kind: 'nexthop' | 'tag' | 'sender' | 'reply'
+  /** What is counted: a nexthop, a tag, a sender. */
+  readonly name: string
+  readonly count: number
+  readonly perMs: number
+  /** When all that waits for it now has had its turn: an estimate. */
+  readonly untilMs: number
+}
 
 export interface DestinationSnapshot {
   readonly transport: string
@@ -79,6 +93,8 @@ export interface DestinationSnapshot {
   readonly recovery: 'none' | 'canary' | 'slow-start'
   /** Deliveries that count against the rate limit now; 0 without a limit. */
   readonly rate: number
+  /** Mail for it waits for a limit: the one that a delivery met last. */
+  readonly limit?: WaitingLimit
 }
 
 export interface TransportSnapshot {

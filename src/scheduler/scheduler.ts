@@ -152,15 +152,16 @@ export class Scheduler<M extends object> {
     transport.busy--
     state.total.busy--
     if (destination.bounds !== undefined) destination.bounds.ring.busy--
-    if (result !== 'site' && result !== 'crash') destination.hasAnswered = true
+    if (result !== 'site' && result !== 'crash' && result !== 'untried') destination.hasAnswered = true
     const trouble = result === 'crash' ? state.siteTroubleSeen : result === 'site'
-    if (result !== 'crash') state.siteTroubleSeen = trouble || result === 'okreason'
+    if (result !== 'crash' && result !== 'untried') state.siteTroubleSeen = trouble || result === 'okreason'
     const wasDead = destination.state.kind === 'dead'
     if (trouble && !wasDead && blame(state, destination, reason)) this.#deferDead(done)
     const { state: now } = destination
-    if (result !== 'crash' && transport.dead !== undefined) reviveTransport(state, transport)
+    if (result !== 'crash' && result !== 'untried' && transport.dead !== undefined)
+      reviveTransport(state, transport)
     if (result === 'ok' || result === 'defer') praise(state, destination)
-    entryDone(state, done)
+    entryDone(state, done, result !== 'untried')
     releaseHeldBack(transport)
     releaseBounded(state)
     this.#feedStarved()

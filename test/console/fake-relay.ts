@@ -72,6 +72,7 @@ export const plainDestination = (index: number): Destination => ({
         : { kind: 'ready' },
   recovery: index === 2 ? 'slow-start' : 'none',
   rate: 0,
+  limit: null,
   perSecond: { delivered: index < 2 ? 0 : 40 / index, deferred: 0, failed: 0 },
   lastReply:
     index === 0

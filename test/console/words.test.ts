@@ -5,13 +5,17 @@ import {
   dueText,
   isSuspendedText,
   laneTitle,
+  limitText,
   reasonText,
   stateText,
   suspendedText,
 } from '../../src/console/facts/mail-words.js'
 import type { DestinationSnapshot } from '../../src/index.js'
 import { bytesText as commandBytesText, durationText } from '../../tools/commands/text/shown-text.js'
-import { stateText as commandStateText } from '../../tools/commands/watch/destinations.js'
+import {
+  limitText as commandLimitText,
+  stateText as commandStateText,
+} from '../../tools/commands/watch/destinations.js'
 import { resultSentences, verbs, verbWords } from '../../src/console/facts/verbs.js'
 
 const operation: Operation = {
@@ -66,6 +70,10 @@ test('a message, a lane and a destination say when they go on', () => {
 })
 
 test('the console and the command say the same of spans, amounts and destinations', () => {
+  for (const kind of ['nexthop', 'tag', 'reply'] as const) {
+    const limit = { kind, name: 'news', count: 600, perMs: 60_000 }
+    expect(limitText({ ...limit, untilAt: 0 })).toBe(commandLimitText({ ...limit, untilMs: 0 }))
+  }
   for (const ms of [0, 1, 999, 1000, 59_999, 60_000, 3_999_000, 86_400_000, 442_800_000])
     expect(spanText(ms)).toBe(durationText(ms))
   for (const bytes of [0, 1023, 1024, 10_239, 1_500_000, 3 * 2 ** 40])

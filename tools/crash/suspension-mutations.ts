@@ -1,4 +1,4 @@
-/** Guarantees of what operators have suspended. */
+/** Guarantees of what operators have suspended, and of mail that waits for a limit. */
 import { one, type Mutation } from './mutation.js'
 
 export const suspensionMutations: readonly Mutation[] = [
@@ -29,5 +29,26 @@ export const suspensionMutations: readonly Mutation[] = [
     'engine/life/suspensions.js',
     'return this.#count === 0 || this.over(transport, nexthop) === undefined ? undefined : suspended;',
     'return undefined;',
+  ),
+  one(
+    'limited-is-put-on-hold',
+    'mail that waits for a limit goes when it has its turn',
+    'engine/settle/settle.js',
+    'if (message.limited !== undefined && message.pendingCount > 0)',
+    'if (false)',
+  ),
+  one(
+    'limited-is-given-up',
+    'a limit gives up no mail before its age',
+    'engine/settle/settle-decision.js',
+    'return endsAt(ageMs) && !endsAt(0);',
+    'return true;',
+  ),
+  one(
+    'limited-keeps-its-slot',
+    'a delivery that a limit keeps is taken back from the scheduler',
+    'engine/deliver/dispatch.js',
+    "this.#scheduler.report(entry, 'untried', nowMs);",
+    '{}',
   ),
 ]

@@ -103,6 +103,14 @@ export type DestinationState =
       readonly order: SuspensionTarget | null
     }
 
+export interface WaitingLimit {
+  readonly kind: 'nexthop' | 'tag' | 'sender' | 'reply'
+  readonly name: string
+  readonly count: number
+  readonly perMs: number
+  readonly untilAt: number
+}
+
 /** null: every one. */
 export interface SuspensionTarget {
   readonly transport: string | null
@@ -127,6 +135,8 @@ export interface Destination {
   readonly state: DestinationState
   readonly recovery: 'none' | 'canary' | 'slow-start'
   readonly rate: number
+  /** What mail for it waits for; null: for no limit. */
+  readonly limit: WaitingLimit | null
   readonly perSecond: { readonly delivered: number; readonly deferred: number; readonly failed: number }
   readonly lastReply: Reply | null
 }

@@ -1,5 +1,5 @@
 /** What is said of a message, a lane and a destination. Pure. */
-import type { DestinationState, LaneFigures, Message, SuspensionTarget } from './api.js'
+import type { DestinationState, LaneFigures, Message, SuspensionTarget, WaitingLimit } from './api.js'
 import { fromNow, shown, spanText } from './format.js'
 
 export interface Outcome {
@@ -43,6 +43,12 @@ export function stateText(state: DestinationState, recovery: Recovery, nowMs: nu
 export function suspendedText({ transport, nexthop }: SuspensionTarget): string {
   if (nexthop === null) return `by an operator: all of ${transport ?? ''}`
   return transport === null ? 'by an operator: by every transport' : 'by an operator'
+}
+
+/** `mail waits for 600 in 1m of tag news`. */
+export function limitText({ kind, name, count, perMs }: WaitingLimit): string {
+  const rate = `${count} in ${spanText(perMs)}`
+  return kind === 'reply' ? `slowed by its reply to ${rate}` : `mail waits for ${rate} of ${kind} ${name}`
 }
 
 /** What a page says when it is done. */

@@ -4,7 +4,7 @@ import { html, nothing, type TemplateResult } from '/vendor/lit-html/lit-html.js
 import type { Destination } from '../facts/api.js'
 import { counted, digits, rateDigits, shown, spanText } from '../facts/format.js'
 import type { AgeShape } from '../facts/inspections.js'
-import { reasonText, stateMeaning, stateText, suspendedText } from '../facts/mail-words.js'
+import { limitText, reasonText, stateMeaning, stateText, suspendedText } from '../facts/mail-words.js'
 import { addressOf, filterText } from '../facts/place.js'
 import type { App } from './app.js'
 import type { ShapeBy } from './destinations.js'
@@ -128,7 +128,7 @@ function rowOf(app: App, one: Destination, hasActions: boolean): TemplateResult 
   </tr>`
 }
 
-function stateOf({ state, recovery }: Destination, nowMs: number): TemplateResult {
+function stateOf({ state, recovery, limit }: Destination, nowMs: number): TemplateResult {
   const text = stateText(state, recovery, nowMs)
   switch (state.kind) {
     case 'dead':
@@ -137,8 +137,10 @@ function stateOf({ state, recovery }: Destination, nowMs: number): TemplateResul
       return state.order === null
         ? badge('paused', text)
         : html`${badge('paused', text)} <small>${shown(suspendedText(state.order), 300)}</small>`
-    case 'ready':
-      return badge(recovery === 'none' ? 'well' : 'waiting', text)
+    case 'ready': {
+      if (limit === null) return badge(recovery === 'none' ? 'well' : 'waiting', text)
+      return html`${badge('waiting', 'limited')} <small>${foreign(limitText(limit), 300)}</small>`
+    }
   }
 }
 

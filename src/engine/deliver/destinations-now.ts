@@ -2,6 +2,7 @@
 import type { Clock } from '../../base/clock.js'
 import { comparableDomain } from '../../base/mail-address.js'
 import type { DestinationSnapshot } from '../../scheduler/scheduler.js'
+import { siteKey, type LimitedSite } from './limited.js'
 import type { Suspension, Suspensions } from '../life/suspensions.js'
 
 /** The scheduler goes by the monotonic clock. */
@@ -11,11 +12,42 @@ export function byWallClock(
 ): readonly DestinationSnapshot[] {
   const offsetMs = clock.wallMs() - clock.monotonicMs()
   return [...destinations].map((destination) => {
-    const { state } = destination
-    return state.kind === 'ready'
-      ? destination
-      : { ...destination, state: { ...state, untilMs: Math.round(state.untilMs + offsetMs) } }
+    const { state, limit } = destination
+    if (state.kind === 'ready' && limit === undefined) return destination
+    const byWall = <T extends { readonly untilMs: number }>(one: T): T => ({
+      ...one,
+      untilMs: Math.round(one.untilMs + offsetMs),
+    })
+    return {
+      ...destination,
+      state: state.kind === 'ready' ? state : byWall(state),
+      ...(limit === undefined ? undefined : { limit: byWall(limit) }),
+    }
   })
+}
+
+/** With the limits that mail waits for. A site of which nothing else waits has a separate line. */
+export function withLimits(
+  destinations: Iterable<DestinationSnapshot>,
+  sites: Iterable<LimitedSite>,
+): Iterable<DestinationSnapshot> {
+  const byKey = new Map<string, LimitedSite>()
+  for (const site of sites) byKey.set(siteKey(site), site)
+  if (byKey.size === 0) return destinations
+  const unused = new Set(byKey.values())
+  const used = [...destinations].map((destination) => {
+    const site = byKey.get(siteKey(destination))
+    if (site === undefined) return destination
+    unused.delete(site)
+    return { ...destination, limit: site.limit }
+  })
+  return [...used, ...[...unused].map(limitedAlone)]
+}
+
+function limitedAlone({ transport, nexthop, limit }: LimitedSite): DestinationSnapshot {
+  const name = comparableDomain(nexthop)
+  const state = { kind: 'ready' } as const
+  return { transport, nexthop, name, window: 0, busy: 0, todo: 0, state, recovery: 'none', rate: 0, limit }
 }
 
 /** The name of every transport, or of every nexthop, in a list. */

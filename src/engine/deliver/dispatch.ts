@@ -22,8 +22,9 @@ import {
 } from '../../scheduler/scheduler.js'
 import { Caution } from './caution.js'
 import { requestOf, traceOf } from './delivery-request.js'
-import { byWallClock, withSuspensions } from './destinations-now.js'
+import { byWallClock, withLimits, withSuspensions } from './destinations-now.js'
 import { Gate } from './gate.js'
+import { Limited } from './limited.js'
 import { jobOf, placeOf, type Job } from './job.js'
 import {
   appendOutcomes,
@@ -58,6 +59,7 @@ export class Dispatch {
   readonly gate: Gate
   readonly #caution: Caution
   readonly #suspects: Suspects
+  readonly #limited: Limited
   readonly #parts: Parts
   readonly #onSettled: (message: ActiveMessage) => void
   readonly #scheduler: Scheduler<Job>
@@ -89,6 +91,7 @@ export class Dispatch {
     this.#told = new ToldRoom(parts.journal, parts.outcomes)
     this.gate = new Gate(parts, () => this.wake())
     this.#caution = new Caution(parts)
+    this.#limited = new Limited(parts)
     this.#suspects = new Suspects(parts, (message) => this.admit(message))
     this.#batches = new RecipientBatches(parts, {
       supplied: (job, batch) => {
@@ -121,6 +124,7 @@ export class Dispatch {
     const scheduler = schedulerOptionsOf(checkedChange(options, change))
     this.#scheduler.checkReconfiguration(scheduler)
     takeUp(options, change)
+    this.#limited.renew()
     for (const [name, transport] of Object.entries(change.transports ?? {})) this.#add(name, transport)
     this.#asked.push((nowMs) => {
       this.#scheduler.reconfigure(scheduler)
@@ -148,7 +152,9 @@ export class Dispatch {
   /** Destinations in use, dead or suspended; `untilMs` by the wall clock. */
   destinations(): readonly DestinationSnapshot[] {
     const { suspensions, options } = this.#parts
-    return withSuspensions(byWallClock(this.#scheduler.destinations(), options.clock), suspensions)
+    const { clock } = options
+    const known = withLimits(this.#scheduler.destinations(), this.#limited.sites(clock.monotonicMs()))
+    return withSuspensions(byWallClock(known, clock), suspensions)
   }
 
   transports(): readonly TransportSnapshot[] {
@@ -250,7 +256,9 @@ export class Dispatch {
       const reason = this.#parts.suspensions.reasonFor(entry.transport, entry.nexthop)
       if (isOver(entry.message.message.envelope.terms, this.#running.wallMs)) this.#pass(entry)
       else if (reason !== undefined) this.#takeBack(entry, reason, nowMs)
-      else if (known !== undefined || !this.#caution.keeps(entry)) this.#begin(entry)
+      else if (known !== undefined) this.#begin(entry)
+      else if (this.#limited.keeps(entry, nowMs)) this.#scheduler.report(entry, 'untried', nowMs)
+      else if (!this.#caution.keeps(entry)) this.#begin(entry)
     }
     this.#running = undefined
     for (let message = this.#ready.shift(); message !== undefined; message = this.#ready.shift())
@@ -301,10 +309,12 @@ export class Dispatch {
     if (isDelivered) this.#parts.journal.want()
     if (report.defect !== undefined) tellDefect(this.#parts.events, message, transport, report.defect)
     const isDeferred = hasKind(notes, 'deferred')
+    const nowMs = this.#running?.monotonicMs ?? options.clock.monotonicMs()
+    if (isDeferred) this.#limited.reported(entry, notes, nowMs)
     const deadUntilMs = this.#scheduler.report(
       entry,
       report.site !== undefined ? 'site' : isDeferred ? 'defer' : 'ok',
-      this.#running?.monotonicMs ?? options.clock.monotonicMs(),
+      nowMs,
       report.site && { status: report.site.status, text: report.site.reason, remote: report.site.remote },
     )
     if (deadUntilMs !== undefined) tellDeath(this.#parts, entry, report.site, deadUntilMs)

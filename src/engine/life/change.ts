@@ -5,7 +5,7 @@
 import { checkOptionNames } from '../../base/option-names.js'
 import { WaybillError } from '../../errors.js'
 import type { RetryPolicy } from '../../policy/retry-policy.js'
-import { checkPolicy, checkScheduler, checkTransports } from './option-checks.js'
+import { checkLimits, checkPolicy, checkScheduler, checkShaping, checkTransports } from './option-checks.js'
 import type { EngineOptions, QueueOptions } from './options.js'
 
 export interface Change {
@@ -16,6 +16,9 @@ export interface Change {
    * have at once. Lanes stay: a delay that has none waits for the nearest, until a queue is
    * opened with the policy. */
   readonly retry?: RetryPolicy
+  /** Instead of those before. Counts of those that stay go on. */
+  readonly limits?: NonNullable<QueueOptions['limits']>
+  readonly shaping?: NonNullable<QueueOptions['shaping']>
   /** Beside those that there are; a name is given once. */
   readonly transports?: QueueOptions['transports']
 }
@@ -28,7 +31,15 @@ export type ChangedOptions = Pick<EngineOptions, 'scheduler' | 'activeCountMax' 
 /** @returns the options as they would be
  * @throws WaybillError OPTION_INVALID */
 export function checkedChange(options: EngineOptions, change: Change): ChangedOptions {
-  checkOptionNames(change, { scheduler: true, transports: true, retry: true })
+  checkOptionNames(change, {
+    scheduler: true,
+    transports: true,
+    retry: true,
+    limits: true,
+    shaping: true,
+  })
+  checkLimits(change.limits ?? [])
+  checkShaping(change.shaping ?? [])
   const { scheduler = options.scheduler, transports = {} } = change
   checkTransports(transports)
   for (const name of Object.keys(transports))
@@ -44,7 +55,10 @@ export function checkedChange(options: EngineOptions, change: Change): ChangedOp
 }
 
 /** The change was checked. */
-export function takeUp(options: EngineOptions, { scheduler, transports, retry }: Change): void {
+export function takeUp(options: EngineOptions, change: Change): void {
+  const { scheduler, transports, retry, limits, shaping } = change
+  if (limits !== undefined) options.limits = checkLimits(limits)
+  if (shaping !== undefined) options.shaping = checkShaping(shaping)
   if (retry !== undefined) options.retry.replace(retry)
   if (scheduler !== undefined) options.scheduler = scheduler
   Object.assign(options.transports, transports)

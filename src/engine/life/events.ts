@@ -99,6 +99,19 @@ export interface QueueEvents {
       readonly text: string
     },
   ]
+  /** A site has asked for patience: no more deliveries than these begin there until then, in
+   * milliseconds since 1970 (`shaping`). */
+  slowed: [
+    {
+      readonly transport: string
+      readonly nexthop: string
+      readonly count: number
+      readonly perMs: number
+      readonly untilMs: number
+      readonly status: string
+      readonly text: string
+    },
+  ]
   /** An operator has suspended deliveries, durably: none begins there until `untilAt`, milliseconds
    * since 1970. A transport or a nexthop that is '' means every one, here and below. */
   suspended: [{ readonly transport: string; readonly nexthop: string; readonly untilAt: number }]
@@ -128,6 +141,7 @@ const names: OptionNames<QueueEvents> = {
   recovered: true,
   feedback: true,
   dead: true,
+  slowed: true,
   suspended: true,
   resumed: true,
   warning: true,

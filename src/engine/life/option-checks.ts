@@ -2,7 +2,9 @@
  * anything is written. */
 import { integerOption } from '../../base/option-values.js'
 import { WaybillError } from '../../errors.js'
+import { parseGlob } from '../../policy/glob.js'
 import type { RetryPolicy } from '../../policy/retry-policy.js'
+import type { ReplyShaping, SendingLimit } from '../../policy/sending-limits.js'
 import { checkedParameters } from '../../scheduler/parameter-bounds.js'
 import type { QueueOptions } from './options.js'
 
@@ -64,4 +66,49 @@ export function checkScheduler(
         option: `scheduler.${option}`,
       })
   return scheduler
+}
+
+const rulesMax = 10_000
+const countMost = 1_000_000_000
+const spanMsMost = 365 * 86_400_000
+
+export function checkLimits(limits: readonly SendingLimit[]): readonly SendingLimit[] {
+  const checked = listOf('limits', limits)
+  checked.forEach(({ kind, pattern, count, perMs }, i) => {
+    const option = `limits[${i}]`
+    if (!['nexthop', 'tag', 'sender'].includes(kind))
+      throw new WaybillError('OPTION_INVALID', 'expected nexthop, tag or sender', {
+        option: `${option}.kind`,
+      })
+    checkRate(option, count, perMs)
+    try {
+      parseGlob(pattern)
+    } catch (cause) {
+      throw new WaybillError('OPTION_INVALID', 'no pattern', { option: `${option}.pattern` }, cause)
+    }
+  })
+  return checked.map((limit) => ({ ...limit, pattern: limit.pattern.toLowerCase() }))
+}
+
+export function checkShaping(shaping: readonly ReplyShaping[]): readonly ReplyShaping[] {
+  const checked = listOf('shaping', shaping)
+  checked.forEach(({ reply, count, perMs, forMs }, i) => {
+    const option = `shaping[${i}]`
+    if (typeof reply !== 'string' || reply.trim() === '')
+      throw new WaybillError('OPTION_INVALID', 'expected words of a reply', { option: `${option}.reply` })
+    checkRate(option, count, perMs)
+    integerOption(`${option}.forMs`, forMs, 1, spanMsMost)
+  })
+  return checked.map((each) => ({ ...each, reply: each.reply.trim() }))
+}
+
+function checkRate(option: string, count: number, perMs: number): void {
+  integerOption(`${option}.count`, count, 1, countMost)
+  integerOption(`${option}.perMs`, perMs, 1, spanMsMost)
+}
+
+function listOf<T>(option: string, value: readonly T[]): readonly T[] {
+  if (!Array.isArray(value) || value.length > rulesMax)
+    throw new WaybillError('OPTION_INVALID', `expected a list of at most ${rulesMax}`, { option })
+  return value
 }

@@ -13,9 +13,10 @@ import type { Layout } from '../../lane/lane-plan.js'
 import { blockBytes } from '../../log/segment.js'
 import { postfixRetry } from '../../policy/postfix-retry.js'
 import type { RetryPolicy } from '../../policy/retry-policy.js'
+import type { ReplyShaping, SendingLimit } from '../../policy/sending-limits.js'
 import type { SchedulerOptions } from '../../scheduler/scheduler.js'
 import { CurrentPolicy } from './current-policy.js'
-import { checkPolicy, checkScheduler, checkTransports } from './option-checks.js'
+import { checkLimits, checkPolicy, checkScheduler, checkShaping, checkTransports } from './option-checks.js'
 
 export interface Route {
   /** A name in `transports`. */
@@ -39,6 +40,11 @@ export interface QueueOptions {
    * `defaultDestinationRateDelay` for all transports, `transports: { smtp: { destinationRateDelay }
    * }` for one, where each says what it means. The limit of active messages is `activeCountMax`. */
   readonly scheduler?: Omit<SchedulerOptions, 'qmgrMessageActiveLimit'>
+  /** How many messages may be sent in a time, by nexthop, tag and sender (src/policy/LIMITS.md).
+   * Counts are in memory: each life begins anew. Default: no limits. */
+  readonly limits?: readonly SendingLimit[]
+  /** Replies that slow a site for a while. Default: none do. */
+  readonly shaping?: readonly ReplyShaping[]
   /** false: mail is only accepted; deliveries are left to the life that opens the queue
    * next. Default true. */
   readonly deliver?: boolean
@@ -106,13 +112,15 @@ export interface QueueOptions {
 }
 
 export interface EngineOptions extends Required<
-  Omit<QueueOptions, 'disk' | 'transports' | 'scheduler' | 'retry'>
+  Omit<QueueOptions, 'disk' | 'transports' | 'scheduler' | 'retry' | 'limits' | 'shaping'>
 > {
   readonly retry: CurrentPolicy
   readonly disk: Disk
-  /** These two change while the queue lives (change.ts). */
+  /** These change while the queue lives (change.ts). */
   readonly transports: Record<string, Transport>
   scheduler: NonNullable<QueueOptions['scheduler']>
+  limits: NonNullable<QueueOptions['limits']>
+  shaping: NonNullable<QueueOptions['shaping']>
 }
 
 const names: OptionNames<QueueOptions> = {
@@ -120,6 +128,8 @@ const names: OptionNames<QueueOptions> = {
   route: true,
   retry: true,
   scheduler: true,
+  limits: true,
+  shaping: true,
   deliver: true,
   attempt: true,
   reportingMta: true,
@@ -188,6 +198,8 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     route: given.route,
     retry: new CurrentPolicy(checkPolicy(given.retry ?? postfixRetry())),
     scheduler: checkScheduler(given.scheduler ?? {}, given.transports),
+    limits: checkLimits(given.limits ?? []),
+    shaping: checkShaping(given.shaping ?? []),
     deliver: oneOf('deliver', given.deliver ?? true, [true, false]),
     attempt: given.attempt ?? {},
     reportingMta: checkHost(given.reportingMta ?? 'localhost'),

@@ -42,16 +42,38 @@ export interface SettleFacts {
   readonly waiters: readonly Waiters[]
 }
 
+/** A limit keeps a delivery of it waiting. */
+export interface Turn {
+  readonly transport: string
+  readonly nexthop: string
+  /** Until it has its turn, milliseconds. */
+  readonly leftMs: number
+}
+
+export type TurnDecision =
+  | { readonly kind: 'finish'; readonly expired: readonly number[] }
+  | {
+      readonly kind: 'turn'
+      readonly delayMs: number
+      readonly warns: boolean
+      readonly expired: readonly Waiters[]
+    }
+
 /** @throws WaybillError POLICY_INVALID if the policy throws, or its answer is invalid: it is
  * asked again later */
-export function settleDecision(
+export function settleDecision(facts: SettleFacts, policy: Deciding, prng: Prng): SettleDecision {
+  if (facts.message.pendingCount > 0) return { kind: 'hold' }
+  if (facts.waiters.length === 0) return { kind: 'finish', expired: [] }
+  return decisionOf(facts, policy, prng)
+}
+
+/** Some recipients are deferred. */
+function decisionOf(
   { message, ageMs, wallMs, waiters }: SettleFacts,
   policy: Deciding,
   prng: Prng,
-): SettleDecision {
+): Exclude<SettleDecision, { kind: 'hold' }> {
   const { envelope } = message
-  if (message.pendingCount > 0) return { kind: 'hold' }
-  if (waiters.length === 0) return { kind: 'finish', expired: [] }
   const { expiresAt = 0, warnAt = 0 } = envelope.terms ?? {}
   if (expiresAt > 0 && wallMs >= expiresAt) return { kind: 'finish', expired: message.indexesIn('deferred') }
   const isReport = envelope.sender === ''
@@ -80,6 +102,47 @@ export function settleDecision(
     until: expiresAt > 0 && wallMs + delayMs >= expiresAt ? expiresAt : undefined,
     expired,
   }
+}
+
+/** What becomes of a message that waits for its turn under a limit: recipients of it may be
+ * deferred as well. A limit never ends it: only its age does, as if it had been attempted.
+ * @throws WaybillError POLICY_INVALID */
+export function turnDecision(facts: SettleFacts, turn: Turn, policy: Deciding, prng: Prng): TurnDecision {
+  const { message, ageMs, waiters } = facts
+  const isTooOld = isTooOldToWait(message, ageMs, turn, policy, prng)
+  if (waiters.length === 0) {
+    if (isTooOld) return { kind: 'finish', expired: message.indexesIn('pending') }
+    return { kind: 'turn', delayMs: turn.leftMs, warns: false, expired: [] }
+  }
+  const decision = decisionOf(facts, policy, prng)
+  switch (decision.kind) {
+    case 'finish':
+      return isTooOld
+        ? { kind: 'finish', expired: [...message.indexesIn('pending'), ...message.indexesIn('deferred')] }
+        : { kind: 'turn', delayMs: turn.leftMs, warns: false, expired: waiters }
+    case 'replace': {
+      // What has been deferred is attempted no sooner than without the limit.
+      const { delayMs, warns, expired } = decision
+      return { kind: 'turn', delayMs: Math.max(delayMs, turn.leftMs), warns, expired }
+    }
+  }
+}
+
+/** Does its age alone end it? A policy may count attempts: one that was not made ends nothing. */
+function isTooOldToWait(
+  { envelope }: ActiveMessage,
+  ageMs: number,
+  { transport, nexthop }: Turn,
+  policy: Deciding,
+  prng: Prng,
+): boolean {
+  // It has its own time: the next start of it, and the next attempt, look at that.
+  if ((envelope.terms?.expiresAt ?? 0) > 0) return false
+  if (envelope.sender === '' && ageMs >= policy.bounceQueueLifetimeMs) return true
+  const attempts = Math.max(1, envelope.attempts)
+  const endsAt = (age: number): boolean =>
+    decided(envelope.id, { attempts, ageMs: age, transport, nexthop }, policy, prng).kind === 'expire'
+  return endsAt(ageMs) && !endsAt(0)
 }
 
 /** A message waits for the shortest of several delays. Separate draws would make the shortest delay

@@ -7,18 +7,21 @@ import type { ActiveMessage } from '../../active/active-message.js'
 import { isWaybillError } from '../../errors.js'
 import type { Lane } from '../../lane/lane.js'
 import { isEarly, isOver, type EnvelopeTerms } from '../../record/terms.js'
-import { hopOf } from '../schedule/hop.js'
+import { hopIntervalsMs, hopOf } from '../schedule/hop.js'
 import type { Composing, EndResult, IsStill } from './composing.js'
 import { ageOf, nowOf } from './message-age.js'
 import type { Order, Orders } from './orders.js'
 import { betweenPieces } from '../life/long-step.js'
 import { settling, settlingOf } from '../life/tracing.js'
 import type { Parts } from '../life/parts.js'
-import { settleDecision } from './settle-decision.js'
+import { settleDecision, turnDecision, type SettleFacts } from './settle-decision.js'
 import { lookAgainMs, tellTrouble } from '../life/trouble.js'
 import { giveUp, waitersOf } from './waiters.js'
 import { waits } from '../start/waiting.js'
 
+/** A message that a limit keeps is looked at again within the policy's longest interval, or within
+ * this, milliseconds: it may be too old. */
+const lookMsMin = 10_000
 /** Messages being settled at once that need reading or composing. */
 const workersMax = 64
 export interface SettleCallbacks {
@@ -26,11 +29,14 @@ export interface SettleCallbacks {
   readonly goOn: (message: ActiveMessage) => void
   /** It is retried later: another may be active in its place. */
   readonly onAside: () => void
+  /** So many are, that another waits in a lane. */
+  readonly isAsideFull: () => boolean
   /** The lane in which a message waits until about then. */
   readonly hopLane: (intervalMs: number) => Promise<Lane>
 }
 
 /** `postponed`: it waits in memory for its time, or is attempted, because that has come. */
+type Limited = NonNullable<ActiveMessage['limited']>
 type SettleResult = EndResult | 'postponed'
 
 export class Settle {
@@ -186,7 +192,10 @@ export class Settle {
     if (waiters.length > 0) await betweenPieces(this.#parts, message.deferredCount)
     if (!isStill()) return 'overtaken'
     const { wallMs } = now
-    const decision = settleDecision({ message, ageMs, wallMs, waiters }, options.retry, options.prng)
+    const facts = { message, ageMs, wallMs, waiters }
+    if (message.limited !== undefined && message.pendingCount > 0)
+      return this.#waitForTurn(facts, message.limited, isStill)
+    const decision = settleDecision(facts, options.retry, options.prng)
     switch (decision.kind) {
       case 'finish':
         return this.#composing.finish(message, decision.expired, isStill)
@@ -237,6 +246,33 @@ export class Settle {
     }
     this.#standAside(message, hop.kind === 'aside' ? Math.ceil(hop.forMs) : 1)
     return 'postponed'
+  }
+
+  /** A limit keeps a delivery of it waiting, and none is under way. */
+  async #waitForTurn(facts: SettleFacts, limited: Limited, isStill: IsStill): Promise<SettleResult> {
+    const { lanes, options } = this.#parts
+    const { message, wallMs } = facts
+    if (isOver(message.envelope.terms, wallMs))
+      return this.#composing.finish(message, waitingIn(message), isStill)
+    const lookMs = Math.max(lookMsMin, ...options.retry.intervalsMs)
+    const leftMs = Math.min(limited.untilMs - options.clock.monotonicMs(), lookMs)
+    const hop = hopOf(leftMs)
+    if (hop.kind === 'due') {
+      this.#callbacks.goOn(message)
+      return 'postponed'
+    }
+    if (hop.kind === 'aside' && !this.#callbacks.isAsideFull()) {
+      this.#standAside(message, Math.ceil(hop.forMs))
+      return 'postponed'
+    }
+    const decision = turnDecision(facts, { ...limited, leftMs }, options.retry, options.prng)
+    if (decision.kind === 'finish') return this.#composing.finish(message, decision.expired, isStill)
+    const { delayMs, warns, expired } = decision
+    if (expired.length > 0 && !giveUp(this.#parts, message, expired)) return 'no room'
+    if (message.deferredCount > 0)
+      return this.#composing.move(message, { lane: lanes.forDelay(delayMs), warns }, isStill)
+    const lane = await this.#callbacks.hopLane(hop.kind === 'lane' ? hop.intervalMs : hopIntervalsMs[0]!)
+    return this.#composing.move(message, { lane }, isStill)
   }
 
   async #obey(message: ActiveMessage, order: Order, isStill: IsStill): Promise<SettleResult> {

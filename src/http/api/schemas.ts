@@ -130,6 +130,15 @@ const destination = object({
   state: { type: 'object', required: ['kind'] },
   recovery: text,
   rate: { type: 'number' },
+  limit: orNull(
+    object({
+      kind: { enum: ['nexthop', 'tag', 'sender', 'reply'] },
+      name: text,
+      count,
+      perMs: count,
+      untilAt: instant,
+    }),
+  ),
   perSecond: object({
     delivered: { type: 'number' },
     deferred: { type: 'number' },

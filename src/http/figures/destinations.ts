@@ -1,8 +1,8 @@
 /** Destinations as they are shown, those first that keep the most mail. Pure. */
-import type { DestinationSnapshot } from '../../scheduler/scheduler.js'
+import type { DestinationSnapshot, WaitingLimit } from '../../scheduler/scheduler.js'
 import type { DestinationRates, LastReply } from './traffic.js'
 
-export interface ShownDestination extends Omit<DestinationSnapshot, 'state'> {
+export interface ShownDestination extends Omit<DestinationSnapshot, 'state' | 'limit'> {
   readonly state:
     | { readonly kind: 'ready' }
     | {
@@ -19,21 +19,44 @@ export interface ShownDestination extends Omit<DestinationSnapshot, 'state'> {
         readonly text: string
         readonly remote: string | null
       }
+  /** What mail for it waits for; null: for no limit. */
+  readonly limit: ShownLimit | null
   readonly perSecond: DestinationRates
   readonly lastReply: LastReply | null
 }
 
+export interface ShownLimit {
+  readonly kind: 'nexthop' | 'tag' | 'sender' | 'reply'
+  readonly name: string
+  readonly count: number
+  readonly perMs: number
+  readonly untilAt: number
+}
+
 const states = ['dead', 'suspended', 'ready'] as const
 
+const troubleOf = ({ state, limit }: DestinationSnapshot): number =>
+  states.indexOf(state.kind) + (state.kind === 'ready' && limit === undefined ? 1 : 0)
+
 export const byImpact = (a: DestinationSnapshot, b: DestinationSnapshot): number =>
-  states.indexOf(a.state.kind) - states.indexOf(b.state.kind) || b.todo + b.busy - (a.todo + a.busy)
+  troubleOf(a) - troubleOf(b) || b.todo + b.busy - (a.todo + a.busy)
 
 export function shownDestination(
   destination: DestinationSnapshot,
   { perSecond, lastReply }: Pick<ShownDestination, 'perSecond' | 'lastReply'>,
 ): ShownDestination {
-  return { ...destination, state: shownState(destination), perSecond, lastReply }
+  const { limit } = destination
+  const shown = limit === undefined ? null : shownLimit(limit)
+  return { ...destination, state: shownState(destination), limit: shown, perSecond, lastReply }
 }
+
+const shownLimit = ({ kind, name, count, perMs, untilMs }: WaitingLimit): ShownLimit => ({
+  kind,
+  name,
+  count,
+  perMs,
+  untilAt: untilMs,
+})
 
 function shownState({ state }: DestinationSnapshot): ShownDestination['state'] {
   switch (state.kind) {

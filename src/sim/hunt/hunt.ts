@@ -24,6 +24,7 @@ import {
   operated,
   ordersBetween,
   redirected,
+  limited,
   suspended,
   turning,
 } from '../workload/small-workloads.js'
@@ -56,6 +57,7 @@ export const huntNames = [
   'consumed',
   'timed',
   'suspended',
+  'limited',
   'changed',
   'clock is set',
   'given up',
@@ -107,6 +109,7 @@ const crashHunts = {
   consumed: { workload: consumed },
   timed: { workload: timed },
   suspended: { workload: suspended, options: { every: 5, power: { statesMax: 4, randomStates: 1 } } },
+  limited: { workload: limited, options: { every: 5, power: { statesMax: 4, randomStates: 1 } } },
   changed: { workload: inOneLog(carried), options: { after: changedPolicy(carried) } },
   'clock is set': { workload: clockIsSet },
   'given up': { workload: givenUp },

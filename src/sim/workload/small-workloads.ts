@@ -318,6 +318,32 @@ export const suspended: Workload = {
   ],
 }
 
+/** Mail that waits for a limit: in memory for seconds, in lanes for longer, beside mail that is
+ * deferred, that has another destination, and that no limit means. */
+export const limited: Workload = {
+  name: 'limited',
+  setup: {
+    ...smallSetup,
+    checkpointIntervalMs: 500,
+    limits: [
+      { kind: 'nexthop', pattern: 'a.test', count: 1, perMs: 3000 },
+      { kind: 'sender', pattern: 'm?@*', count: 2, perMs: 1000 },
+    ],
+  },
+  intervalsMs: [1000, 2000],
+  lifetimeMs: 90_000,
+  answerMs: 120,
+  steps: Array.from({ length: 8 }, (_, m) => ({
+    atMs: m < 6 ? 0 : 250 * m,
+    sender: `m${m}@sender.test`,
+    recipients: [
+      `${m % 4 === 1 ? 'defer1' : 'ok'}-${m}@${m % 3 === 2 ? 'b' : 'a'}.test`,
+      ...(m % 3 === 0 ? [`${m === 3 ? 'defer1' : 'ok'}-${m}b@b.test`] : []),
+    ],
+    dataBytes: m === 6 ? 3000 : 150,
+  })),
+}
+
 /** Sent in the life after the crash. */
 export const afterwards: Workload['steps'] = [
   { atMs: 0, sender: 'x0@sender.test', recipients: ['ok-x@a.test'], dataBytes: 100 },

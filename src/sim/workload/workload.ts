@@ -97,6 +97,7 @@ export type Setup = Partial<
     | 'proofMs'
     | 'scheduler'
     | 'keyRetentionMs'
+    | 'limits'
   >
 >
 

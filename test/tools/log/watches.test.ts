@@ -129,3 +129,20 @@ test('a process limit that delays mail is told; one that is reached and delays n
   limits.look(withBusy(0), 11_000)
   expect(lines).toHaveLength(2)
 })
+
+test('a limit on what is sent is told once, whatever sites wait for it, and so is its end', () => {
+  const { log, lines } = logged()
+  const limits = new LimitWatch(log)
+  const limit = { kind: 'tag', name: 'news', count: 600, perMs: 60_000, untilMs: 90_000 } as const
+  const waiting = {
+    ...quiet,
+    destinations: ['a.test', 'b.test'].map((nexthop) => ({ ...destination(nexthop, 0, 0), limit })),
+  }
+  for (let nowMs = 0; nowMs < 5000; nowMs += 1000) limits.look(waiting, nowMs)
+  const what = { kind: 'tag', name: 'news', count: 600, perMs: 60_000 }
+  const until = '1970-01-01T00:01:30.000Z'
+  expect(lines).toEqual([{ level: 40, ...what, nexthop: 'b.test', until, msg: 'mail waits for a limit' }])
+  limits.look(quiet, 5000)
+  limits.look(quiet, 6000)
+  expect(lines.slice(1)).toMatchObject([{ level: 30, ...what, msg: 'a limit delays no mail any more' }])
+})

@@ -3,7 +3,7 @@
  * one when it has ended.
  * @see Postfix qmgr_clog_warn_time; master(8): "has reached its process limit" */
 import type { Logger } from 'pino'
-import type { QueueStatistics } from '../../../src/index.js'
+import type { QueueStatistics, WaitingLimit } from '../../../src/index.js'
 
 type Seen = Pick<QueueStatistics, 'activeCount' | 'activeCountMax' | 'transports' | 'destinations'>
 
@@ -14,6 +14,12 @@ const fullShare = 0.8
 /** Looks in a row: a full second is no news. */
 const looksMin = 2
 
+/** A limit, and a site whose mail waits for it. */
+interface Rated extends WaitingLimit {
+  readonly transport: string
+  readonly nexthop: string
+}
+
 interface Told {
   lookCount: number
   toldAtMs: number
@@ -22,6 +28,7 @@ interface Told {
 export class LimitWatch {
   readonly #log: Logger
   readonly #told = new Map<string, Told>()
+  readonly #rated = new Map<string, Rated>()
 
   constructor(log: Logger) {
     this.#log = log
@@ -33,10 +40,30 @@ export class LimitWatch {
     const counts = { activeCount, activeCountMax }
     if (this.#begins('active', activeCount >= fullShare * activeCountMax, nowMs, counts))
       this.#log.warn({ ...counts, ...largestOf(seen) }, 'the active queue is full')
+    this.#lookAtRates(seen, nowMs)
     for (const { transport, busy, processLimit, delayedCount } of transports) {
       const fields = { transport, busy, processLimit }
       if (this.#begins(`process limit of ${transport}`, delayedCount > 0, nowMs, fields))
         this.#log.warn({ ...fields, waiting: delayedCount }, 'the process limit delays mail')
+    }
+  }
+
+  /** Limits on what begins in a time: a line for each limit, whatever sites its mail is for. */
+  #lookAtRates({ destinations }: Seen, nowMs: number): void {
+    const waiting = new Map<string, Rated>()
+    for (const { transport, nexthop, limit } of destinations)
+      if (limit !== undefined) waiting.set(rateKey(limit, transport), { ...limit, transport, nexthop })
+    for (const [key, rated] of this.#rated)
+      if (!waiting.has(key)) {
+        this.#rated.delete(key)
+        this.#begins(key, false, nowMs, fieldsOf(rated))
+      }
+    for (const [key, rated] of waiting) {
+      const fields = fieldsOf(rated)
+      this.#rated.set(key, rated)
+      if (!this.#begins(key, true, nowMs, fields)) continue
+      const { nexthop, untilMs } = rated
+      this.#log.warn({ ...fields, nexthop, until: new Date(untilMs).toISOString() }, 'mail waits for a limit')
     }
   }
 
@@ -57,6 +84,12 @@ export class LimitWatch {
     return true
   }
 }
+
+/** Replies slow a site of one transport. */
+const rateKey = ({ kind, name, count, perMs }: WaitingLimit, transport: string): string =>
+  kind === 'reply' ? `slowed ${transport} ${name}` : `${kind} ${name} ${count}/${perMs}ms`
+
+const fieldsOf = ({ kind, name, count, perMs }: Rated): object => ({ kind, name, count, perMs })
 
 /** The destination with the most active mail. */
 function largestOf({ destinations }: Seen): object {

@@ -16,6 +16,10 @@ import { SiteWatch } from './site-watch.js'
 export function logEvents(queue: Queue, log: Logger): void {
   queue.on('warning', (event) => log.warn(event))
   if (log.isLevelEnabled('warn'))
+    queue.on('slowed', ({ untilMs, ...what }) =>
+      log.warn({ ...what, until: new Date(untilMs).toISOString() }, 'a site is sent to more slowly'),
+    )
+  if (log.isLevelEnabled('warn'))
     queue.on('suspended', ({ untilAt, ...what }) => {
       const until = untilAt === Infinity ? undefined : new Date(untilAt).toISOString()
       log.warn({ ...what, until }, 'deliveries are suspended')

@@ -175,6 +175,14 @@ export const serve: Command = {
       value: 'FILE',
       help: "ZMailer's scheduler configuration: clauses CHANNEL/HOST, for transports and nexthops, say when mail is tried\nagain, when it is returned, and how much is delivered at once; `waybill policy check` checks it",
     },
+    limits: {
+      value: 'FILE',
+      help: 'what may be sent in a time, by lines `nexthop *.example.net 10/second`, `tag newsletter 600/minute` and\n`sender *@example.org 20000/day`; more than that waits',
+    },
+    shaping: {
+      value: 'FILE',
+      help: 'replies that slow a site, by lines `421 4.7.28 to 10/minute for 15m`; /dev/null: no reply does\n(a list of common ones, tools/deploy/shaping)',
+    },
     ...agentOptions,
     freeze: { help: 'take mail and deliver nothing: it waits for the next start' },
     lifetime: { value: 'TIME', help: 'mail older than this is returned (5d)' },
@@ -279,8 +287,8 @@ export const serve: Command = {
     'who has logged in may send: another client gets `554 5.7.1` for each recipient, whatever --listen says, that no line of\n' +
     '--relay-domains or --aliases names.\n' +
     'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --aliases, --routes,\n' +
-    '--dkim, --tls-policy, --relay-auth, --http-tokens, --http-tls-cert and --http-tls-key, and --scheduler-conf again, and of\n' +
-    '--config the parameters (-o):\n' +
+    '--limits, --shaping, --dkim, --tls-policy, --relay-auth, --http-tokens, --http-tls-cert and --http-tls-key, and\n' +
+    '--scheduler-conf again, and of --config the parameters (-o):\n' +
     'all or, where one is wrong, none. Other options, and the parameters that it names then, take a restart.',
   run,
 }
@@ -423,6 +431,8 @@ async function runWith(
     retry,
     deliver: !args.isSet('freeze'),
     scheduler: parameters.scheduler,
+    limits: said.tables.limits,
+    shaping: said.tables.shaping,
     ...(parameters.activeCountMax === undefined ? undefined : { activeCountMax: parameters.activeCountMax }),
     proofMs,
     lockWaitMs,
@@ -530,7 +540,8 @@ async function runWith(
     http?.takeUp(next.tables.http)
     const added = withLoggedAttempts(replaceable.replace(renewed), log)
     const { policy } = next.tables
-    const change = { scheduler: next.parameters.scheduler, transports: added }
+    const { limits, shaping } = next.tables
+    const change = { scheduler: next.parameters.scheduler, transports: added, limits, shaping }
     queue.reconfigure(policy === undefined ? change : { ...change, retry: policy })
     if (policy !== undefined) tellMissingLanes(policy, retry, log)
     void tellProofs(args, next.tables.tlsPolicy, log)

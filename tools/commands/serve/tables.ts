@@ -7,8 +7,9 @@ import type { Logger } from 'pino'
 import type { ReloadedFile } from '../../../src/control/protocol.js'
 import { countText } from '../../../src/base/count-text.js'
 import { WaybillError } from '../../../src/errors.js'
-import type { ZmailerPolicy } from '../../../src/index.js'
+import type { ReplyShaping, SendingLimit, ZmailerPolicy } from '../../../src/index.js'
 import type { ClientTables } from '../../../src/relay/smtp-in/smtp-in.js'
+import { limitsIn, shapingIn, shapingUsual } from '../../../src/relay/tables/limit-table.js'
 import type { SmtpTransportOptions } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { withProcessLimits } from '../../../src/engine/deliver/scheduler-options.js'
 import { flagOf, UsageError, type Arguments } from '../cli/command.js'
@@ -21,7 +22,15 @@ import { transportNamesOf } from './transports.js'
 import { routesOf, tlsPolicyOf } from './delivery.js'
 import { dkimTableOf, type DkimTable } from './dkim.js'
 import { httpTablesOf, type HttpTables } from './http.js'
-import { aliasesOf, certificateOf, credentialsOf, expiryMsOf, relayDomainsOf, usersOf } from './secrets.js'
+import {
+  aliasesOf,
+  certificateOf,
+  credentialsOf,
+  expiryMsOf,
+  fileTextOf,
+  relayDomainsOf,
+  usersOf,
+} from './secrets.js'
 import type { TlsPolicyTable } from './tls-policy-table.js'
 
 export interface Tables {
@@ -32,6 +41,9 @@ export interface Tables {
   /** For the relay. */
   readonly credentials: SmtpTransportOptions['auth']
   readonly http: HttpTables
+  /** What may be sent in a time, and which replies slow a site. */
+  readonly limits: readonly SendingLimit[]
+  readonly shaping: readonly ReplyShaping[]
   /** What clauses say of retries and limits. */
   readonly policy: ZmailerPolicy | undefined
 }
@@ -57,7 +69,21 @@ export async function tablesOf(args: Arguments): Promise<Tables> {
     credentials: await credentialsOf(args),
     http: await httpTablesOf(args, tls),
     policy: await schedulerConfOf(args),
+    limits: await limitsOf(args),
+    shaping: await shapingOf(args),
   }
+}
+
+async function limitsOf(args: Arguments): Promise<readonly SendingLimit[]> {
+  const path = args.one('limits')
+  return path === undefined ? [] : limitsIn(await fileTextOf('limits', path), path)
+}
+
+/** Common replies, or those of a file. */
+async function shapingOf(args: Arguments): Promise<readonly ReplyShaping[]> {
+  const path = args.one('shaping')
+  if (path === undefined) return shapingIn(shapingUsual, '')
+  return shapingIn(await fileTextOf('shaping', path), path)
 }
 
 /** What files and parameters say, together. */
@@ -160,7 +186,7 @@ const isForEveryone = (path: string): boolean =>
   ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & othersMay) !== 0
 
 function filesOf(args: Arguments, tables: Tables): ReloadedFile[] {
-  const { clients, routes, dkim, tlsPolicy, http, policy } = tables
+  const { clients, routes, dkim, tlsPolicy, http, policy, limits, shaping } = tables
   const { tls, users, relayDomains, aliases } = clients
   const holds: Readonly<Record<string, string>> = {
     config: `${countText(args.all('o').length, 'parameter')}; other options, as they were at the start`,
@@ -172,6 +198,8 @@ function filesOf(args: Arguments, tables: Tables): ReloadedFile[] {
     routes: countText(routes.lineCount, 'route'),
     dkim: countText(dkim.keys?.length ?? 0, 'key'),
     'tls-policy': countText(tlsPolicy.lines.length, 'destination'),
+    limits: countText(limits.length, 'limit'),
+    shaping: countText(shaping.length, 'reply', 'replies'),
     'relay-auth': 'a password',
     [schedulerConfOption]: countText(policy?.clauses.length ?? 0, 'clause'),
     'http-tokens': countText(http.tokens?.size ?? 0, 'token'),

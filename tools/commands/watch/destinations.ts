@@ -1,5 +1,5 @@
 /** `waybill destinations`: shows destinations and their state. Needs a relay. */
-import type { DestinationSnapshot } from '../../../src/index.js'
+import type { DestinationSnapshot, WaitingLimit } from '../../../src/index.js'
 import { exits, jsonOption } from '../look/inspection.js'
 import { durationText, printable, reasonOf } from '../text/shown-text.js'
 import { operatingCommand, relayOf, type Operating, type OperatingCommand } from '../operate/operating.js'
@@ -11,7 +11,7 @@ export const destinations: OperatingCommand = operatingCommand(
     synopsis: '[--queue DIR] [--json] [--dead]',
     options: {
       ...jsonOption,
-      dead: { help: 'only those that are dead or suspended' },
+      dead: { help: 'only those that are dead or suspended, or whose mail waits for a limit' },
     },
     notes:
       'Only a relay that runs has destinations. Window: deliveries at once that it may have; busy: that it has; waiting:\n' +
@@ -28,7 +28,8 @@ async function show(operating: Operating): Promise<number> {
   try {
     const found: DestinationSnapshot[] = []
     for await (const destination of relay.destinations()) {
-      if (args.isSet('dead') && destination.state.kind === 'ready') continue
+      if (args.isSet('dead') && destination.state.kind === 'ready' && destination.limit === undefined)
+        continue
       if (args.isSet('json')) out.json(jsonOf(destination))
       else found.push(destination)
       if (out.isFull) await out.flush()
@@ -50,6 +51,7 @@ const jsonOf = ({
   state,
   recovery,
   rate,
+  limit,
 }: DestinationSnapshot): object => ({
   transport,
   nexthop,
@@ -63,6 +65,15 @@ const jsonOf = ({
   waiting: todo,
   recovery,
   rate,
+  ...(limit === undefined ? undefined : { limit: limitJson(limit) }),
+})
+
+const limitJson = ({ kind, name, count, perMs, untilMs }: WaitingLimit): object => ({
+  kind,
+  name,
+  count,
+  per_seconds: perMs / 1000,
+  until_time: untilTime(untilMs),
 })
 
 /** `dead, 4m`; a revived one shows its revival. */
@@ -75,9 +86,18 @@ export function stateText({ state, recovery }: DestinationSnapshot, nowMs: numbe
 const untilTime = (untilMs: number): number | null =>
   untilMs === Infinity ? null : Math.floor(untilMs / 1000)
 
-export function reasonText({ state }: DestinationSnapshot): string {
+export function reasonText({ state, limit }: DestinationSnapshot): string {
   if (state.kind === 'dead') return reasonOf(state.reason)
-  return state.kind === 'suspended' && state.order !== undefined ? 'by an operator' : ''
+  if (state.kind === 'suspended' && state.order !== undefined) return 'by an operator'
+  return limit === undefined ? '' : limitText(limit)
+}
+
+/** `mail waits for 600 in 1m of tag news`. */
+export function limitText({ kind, name, count, perMs }: WaitingLimit): string {
+  const rate = `${count} in ${durationText(perMs)}`
+  return kind === 'reply'
+    ? `slowed by its reply to ${rate}`
+    : `mail waits for ${rate} of ${kind} ${printable(name)}`
 }
 
 function textOf(found: readonly DestinationSnapshot[], nowMs: number): string {

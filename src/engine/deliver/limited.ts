@@ -1,0 +1,107 @@
+/** Limits on what begins in a time, between the scheduler and the attempts.
+ * Invariant: a delivery that has to wait is taken back from the scheduler with its recipients
+ * untouched, so it occupies no slot and is no attempt. Its message waits in memory for seconds, in
+ * a lane for longer, and gives its place among the active to others (settle/settle.ts).
+ * Without limits this costs one comparison for each delivery. */
+import type { ActiveMessage } from '../../active/active-message.js'
+import { SendingLimits } from '../../policy/sending-limits.js'
+import type { OutcomeNote } from '../../record/outcome-note.js'
+import { tagsOf } from '../../record/terms.js'
+import type { Entry, WaitingLimit } from '../../scheduler/scheduler.js'
+import { hopIntervalsMs } from '../schedule/hop.js'
+import type { Parts } from '../life/parts.js'
+import type { Job } from './job.js'
+
+/** Sites of which it is known why their mail waits, at the most. */
+const sitesMax = 1000
+
+export interface LimitedSite {
+  readonly transport: string
+  readonly nexthop: string
+  /** `untilMs` by the monotonic clock. */
+  readonly limit: WaitingLimit
+}
+
+/** A nexthop has no case. */
+export const siteKey = ({ transport, nexthop }: Pick<LimitedSite, 'transport' | 'nexthop'>): string =>
+  `${transport} ${nexthop.toLowerCase()}`
+
+export class Limited {
+  readonly #parts: Parts
+  #limits: SendingLimits
+  readonly #sites = new Map<string, LimitedSite>()
+
+  constructor(parts: Parts) {
+    const { limits, shaping, clock } = parts.options
+    this.#parts = parts
+    this.#limits = new SendingLimits(limits, shaping, clock.monotonicMs())
+  }
+
+  /** The options are others. */
+  renew(): void {
+    const { limits, shaping, clock } = this.#parts.options
+    this.#limits = new SendingLimits(limits, shaping, clock.monotonicMs(), this.#limits)
+    this.#sites.clear()
+  }
+
+  /** Sites whose mail waits for a limit now. */
+  *sites(nowMs: number): Iterable<LimitedSite> {
+    for (const [key, site] of this.#sites)
+      if (site.limit.untilMs > nowMs) yield site
+      else this.#sites.delete(key)
+  }
+
+  /** Does it have to wait? Otherwise it counts, and begins. */
+  keeps(entry: Entry<Job>, nowMs: number): boolean {
+    if (this.#limits.isOff) return false
+    const { message } = entry.message
+    const { transport, nexthop } = entry
+    const { sender, priority } = message.envelope
+    const chance = this.#parts.options.prng.uint32() / 2 ** 32
+    const delivery = { transport, nexthop, sender, tags: tagsOf(message.envelope), priority }
+    const wait = this.#limits.take(delivery, this.#isBack(message), nowMs, chance)
+    if (wait === undefined) return false
+    const untilMs = nowMs + wait.waitMs
+    this.#note(transport, nexthop, { ...wait.limit, untilMs }, nowMs)
+    // A message with several destinations waits for the first of them.
+    const { limited } = message
+    if (limited === undefined || limited.untilMs <= nowMs || untilMs < limited.untilMs)
+      message.limited = { untilMs, transport, nexthop }
+    return true
+  }
+
+  /** A delivery has ended. */
+  reported({ transport, nexthop }: Entry<Job>, notes: readonly OutcomeNote[], nowMs: number): void {
+    if (!this.#limits.shapes) return
+    const deferred = notes.find(({ kind }) => kind === 'deferred')
+    if (deferred === undefined) return
+    const { status, text } = deferred
+    const slowed = this.#limits.replied(transport, nexthop, `${status} ${text}`, nowMs)
+    if (slowed?.isNew !== true) return
+    const { count, perMs } = slowed
+    const { clock } = this.#parts.options
+    const untilMs = Math.round(slowed.untilMs - nowMs + clock.wallMs())
+    this.#parts.events.emit('slowed', { transport, nexthop, count, perMs, untilMs, status, text })
+  }
+
+  #note(transport: string, nexthop: string, limit: WaitingLimit, nowMs: number): void {
+    const { kind, name, count, perMs, untilMs } = limit
+    const key = siteKey({ transport, nexthop })
+    const known = this.#sites.get(key)
+    if (known === undefined && this.#sites.size >= sitesMax) {
+      for (const site of this.sites(nowMs)) void site
+      if (this.#sites.size >= sitesMax) return
+    }
+    const lastMs = Math.max(untilMs, known?.limit.untilMs ?? 0)
+    this.#sites.set(key, { transport, nexthop, limit: { kind, name, count, perMs, untilMs: lastMs } })
+  }
+
+  /** It has waited before, in this life or by its lane. */
+  #isBack({ limited, place, envelope }: ActiveMessage): boolean {
+    const { lanes } = this.#parts
+    if (limited !== undefined) return true
+    if ((envelope.terms?.notBefore ?? 0) > 0 || !lanes.has(place.lane)) return false
+    const { kind, intervalMs } = lanes.get(place.lane)
+    return kind === 'retry' && hopIntervalsMs.includes(intervalMs)
+  }
+}

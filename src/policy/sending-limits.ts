@@ -1,0 +1,287 @@
+/** How many deliveries may begin in a time, by nexthop, tag and sender, and which replies slow a
+ * site. Pure.
+ * Invariant: 1. In no time of `perMs` do more than `count` begin, of each name that a limit
+ * matches. 2. Memory has a bound, whatever names come. 3. A delivery that waits changes no count.
+ * Why a tenth at once and the rest evenly: a start knows nothing of the life before, and begins
+ * with one. So each crash costs at most one delivery too many, and no count has to be durable.
+ * LIMITS.md beside this file says what operators see. */
+import { globMatches, parseGlob, type Glob } from './glob.js'
+
+export interface Rate {
+  /** Deliveries, each a message to one nexthop; ≥ 1. */
+  readonly count: number
+  /** Milliseconds; ≥ 1. */
+  readonly perMs: number
+}
+
+export interface SendingLimit extends Rate {
+  readonly kind: 'nexthop' | 'tag' | 'sender'
+  /** A pattern (glob.ts), case ignored; each name that it matches is counted separately. */
+  readonly pattern: string
+}
+
+/** A reply that slows its site. */
+export interface ReplyShaping extends Rate {
+  /** Words that stand in the reply in this order, case ignored: `421 4.7.28`. */
+  readonly reply: string
+  /** From the last such reply on. */
+  readonly forMs: number
+}
+
+type Priority = 'high' | 'normal' | 'low'
+
+export interface LimitedDelivery {
+  readonly transport: string
+  readonly nexthop: string
+  readonly sender: string
+  readonly tags: readonly string[]
+  readonly priority: Priority
+}
+
+/** What a delivery waits for. `reply`: its site has asked for patience; `name` is the nexthop. */
+export interface LimitName extends Rate {
+  readonly kind: SendingLimit['kind'] | 'reply'
+  readonly name: string
+}
+
+export interface Wait {
+  /** An estimate, ≥ 1: those that were told to wait before have their turn before it. */
+  readonly waitMs: number
+  readonly limit: LimitName
+}
+
+/** A site that is sent to more slowly, from a reply on. */
+export interface SlowedSite extends Rate {
+  readonly untilMs: number
+  /** It was not slowed before. */
+  readonly isNew: boolean
+}
+
+/** Names that are counted, and slowed sites, at the most: each. */
+export const bucketsMax = 20_000
+
+/** Nobody has asked for so long, and some were told to wait: they will not come. */
+const idleGaps = 10
+const idleMsMin = 10_000
+
+/** Sums of parts are not exact. */
+const nearlyOne = 1 - 1e-9
+
+const bands: Readonly<Record<Priority, number>> = { high: 0, normal: 1, low: 2 }
+
+interface Bucket extends LimitName {
+  /** Deliveries that may begin at once, at the most. */
+  readonly burst: number
+  /** Between two, when more want to begin. */
+  readonly gapMs: number
+  tokens: number
+  seenMs: number
+  /** Deliveries of each priority that were told to wait and did not begin yet, as far as known. */
+  readonly waiting: Uint32Array
+  untilMs: number
+}
+
+interface CompiledLimit extends SendingLimit {
+  readonly glob: Glob
+  /** It counts from then on. */
+  readonly sinceMs: number
+}
+
+export class SendingLimits {
+  readonly #limits: readonly CompiledLimit[]
+  readonly #shaping: readonly (ReplyShaping & { readonly words: readonly string[] })[]
+  readonly #buckets: Map<string, Bucket>
+  readonly #slowed: Map<string, Bucket>
+  /** Of names that were looked for: thousands of patterns are slow. */
+  readonly #found = new Map<string, CompiledLimit | undefined>()
+  /** Counts before were given up: too many names. */
+  #forgotMs: number
+
+  /** @param before its counts go on, where a limit is as it was
+   * @throws GlobError */
+  constructor(
+    limits: readonly SendingLimit[],
+    shaping: readonly ReplyShaping[],
+    nowMs: number,
+    before?: SendingLimits,
+  ) {
+    const sinceMsOf = (limit: SendingLimit): number =>
+      before === undefined ? nowMs : (before.#limits.find((one) => isSame(one, limit))?.sinceMs ?? nowMs)
+    this.#limits = limits.map((limit) => ({
+      ...limit,
+      glob: parseGlob(limit.pattern.toLowerCase()),
+      sinceMs: sinceMsOf(limit),
+    }))
+    this.#shaping = shaping.map((each) => ({ ...each, words: each.reply.toLowerCase().split(/\s+/) }))
+    this.#buckets = before === undefined ? new Map() : before.#buckets
+    this.#slowed = before === undefined || shaping.length === 0 ? new Map() : before.#slowed
+    this.#forgotMs = before === undefined ? -Infinity : before.#forgotMs
+  }
+
+  /** Nothing is limited now. */
+  get isOff(): boolean {
+    return this.#limits.length === 0 && this.#slowed.size === 0
+  }
+
+  get shapes(): boolean {
+    return this.#shaping.length > 0
+  }
+
+  /** Names that are counted now. */
+  get bucketCount(): number {
+    return this.#buckets.size + this.#slowed.size
+  }
+
+  /** A delivery is to begin.
+   * @param isBack it had to wait before
+   * @param chance 0 … 1, excluded: spreads those that come back too early
+   * @returns undefined: it counts, and begins; else nothing is counted */
+  take(delivery: LimitedDelivery, isBack: boolean, nowMs: number, chance: number): Wait | undefined {
+    const buckets = this.#bucketsOf(delivery, nowMs)
+    const band = bands[delivery.priority]
+    let waitMs = 0
+    let limit: Bucket | undefined
+    for (const bucket of buckets) {
+      fill(bucket, nowMs)
+      if (isBack && bucket.waiting[band]! > 0) bucket.waiting[band]!--
+      if (bucket.tokens >= nearlyOne) continue
+      const aheadCount = countAhead(bucket, band)
+      const before = isBack ? Math.floor(chance * (aheadCount + 1)) : aheadCount
+      const ms = (before + 1 - bucket.tokens) * bucket.gapMs
+      if (ms <= waitMs) continue
+      waitMs = ms
+      limit = bucket
+    }
+    for (const bucket of buckets)
+      if (limit !== undefined) bucket.waiting[band]!++
+      else bucket.tokens--
+    return limit && { waitMs: Math.ceil(waitMs), limit }
+  }
+
+  /** A site has put mail off. @returns how it is slowed from now on, if it is */
+  replied(transport: string, nexthop: string, reply: string, nowMs: number): SlowedSite | undefined {
+    const text = reply.toLowerCase()
+    const rule = this.#shaping.find(({ words }) => standIn(words, text))
+    if (rule === undefined) return undefined
+    const { count, perMs, forMs } = rule
+    const name = nexthop.toLowerCase()
+    const key = `${transport} ${name}`
+    const known = this.#slowed.get(key)
+    const untilMs = nowMs + forMs
+    const isNew = known === undefined || known.untilMs <= nowMs
+    const isSlower = isNew || perMs / count > known.perMs / known.count
+    this.#slowed.delete(key)
+    keepRoom(this.#slowed, nowMs)
+    if (isSlower) {
+      const fresh = bucketOf({ kind: 'reply', name, count, perMs }, 0, nowMs, untilMs)
+      this.#slowed.set(key, fresh)
+      return { count, perMs, untilMs, isNew }
+    }
+    known.untilMs = Math.max(known.untilMs, untilMs)
+    this.#slowed.set(key, known)
+    return { count: known.count, perMs: known.perMs, untilMs: known.untilMs, isNew }
+  }
+
+  #bucketsOf({ transport, nexthop, sender, tags }: LimitedDelivery, nowMs: number): readonly Bucket[] {
+    const found: Bucket[] = []
+    const name = nexthop.toLowerCase()
+    const slowed = this.#slowed.get(`${transport} ${name}`)
+    if (slowed !== undefined && slowed.untilMs > nowMs) found.push(slowed)
+    else if (slowed !== undefined) this.#slowed.delete(`${transport} ${name}`)
+    if (this.#limits.length === 0) return found
+    this.#add(found, 'nexthop', name, nowMs)
+    this.#add(found, 'sender', sender.toLowerCase(), nowMs)
+    for (const tag of tags) this.#add(found, 'tag', tag.toLowerCase(), nowMs)
+    return found
+  }
+
+  /** Of a kind the first whose pattern matches. */
+  #limitOf(kind: SendingLimit['kind'], name: string): CompiledLimit | undefined {
+    const key = `${kind} ${name}`
+    if (this.#found.has(key)) return this.#found.get(key)
+    const limit = this.#limits.find((each) => each.kind === kind && globMatches(each.glob, name))
+    if (this.#found.size >= bucketsMax) this.#found.clear()
+    this.#found.set(key, limit)
+    return limit
+  }
+
+  #add(found: Bucket[], kind: SendingLimit['kind'], name: string, nowMs: number): void {
+    const limit = this.#limitOf(kind, name)
+    if (limit === undefined) return
+    const { count, perMs, sinceMs } = limit
+    const key = `${kind} ${count} ${perMs} ${name}`
+    let bucket = this.#buckets.get(key)
+    if (bucket === undefined) {
+      if (keepRoom(this.#buckets, nowMs)) this.#forgotMs = nowMs
+      bucket = bucketOf({ kind, name, count, perMs }, 1, Math.max(sinceMs, this.#forgotMs), Infinity)
+      fill(bucket, nowMs)
+      this.#buckets.set(key, bucket)
+    }
+    if (!found.includes(bucket)) found.push(bucket)
+  }
+}
+
+/** Within `perMs` a bucket that was full lets `burst` begin, and one more each `gapMs`: `count`. */
+function bucketOf(limit: LimitName, tokens: number, seenMs: number, untilMs: number): Bucket {
+  const burst = Math.max(1, Math.floor(limit.count / 10))
+  const gapMs = limit.perMs / (limit.count + 1 - burst)
+  return { ...limit, burst, gapMs, tokens, seenMs, waiting: new Uint32Array(3), untilMs }
+}
+
+function fill(bucket: Bucket, nowMs: number): void {
+  const { burst, gapMs, seenMs } = bucket
+  const idleMs = Math.max(0, nowMs - seenMs)
+  if (idleMs > idleGaps * gapMs + idleMsMin) bucket.waiting.fill(0)
+  bucket.tokens = Math.min(burst, bucket.tokens + idleMs / gapMs)
+  bucket.seenMs = nowMs
+}
+
+/** Those that wait and are as urgent, or more so. */
+function countAhead({ waiting }: Bucket, band: number): number {
+  let count = 0
+  for (let n = 0; n <= band; n++) count += waiting[n]!
+  return count
+}
+
+/** Makes room for one more: those go first that say nothing, then the oldest.
+ * @returns whether counts are given up */
+function keepRoom(buckets: Map<string, Bucket>, nowMs: number): boolean {
+  if (buckets.size < bucketsMax) return false
+  for (const [key, bucket] of buckets) {
+    const isFull = bucket.tokens + (nowMs - bucket.seenMs) / bucket.gapMs >= bucket.burst
+    if (bucket.untilMs <= nowMs || (bucket.untilMs === Infinity && isFull)) buckets.delete(key)
+  }
+  // A quarter at once, so that the walk is seldom.
+  const leftMax = 0.75 * bucketsMax
+  const gaveUp = buckets.size > leftMax
+  for (const key of buckets.keys()) {
+    if (buckets.size <= leftMax) break
+    buckets.delete(key)
+  }
+  return gaveUp
+}
+
+const isSame = (a: SendingLimit, b: SendingLimit): boolean =>
+  a.kind === b.kind && a.pattern === b.pattern && a.count === b.count && a.perMs === b.perMs
+
+/** Words of a reply, in this order. None begins within a word, and a number ends where it does. */
+function standIn(words: readonly string[], text: string): boolean {
+  let from = 0
+  for (const word of words) {
+    let at = text.indexOf(word, from)
+    while (at >= 0 && isPart(text, at, word.length)) at = text.indexOf(word, at + 1)
+    if (at < 0) return false
+    from = at + word.length
+  }
+  return true
+}
+
+const isWordy = (character: string | undefined): boolean =>
+  character !== undefined && /[a-z0-9]/.test(character)
+
+/** `4.7.2` is not in `4.7.28`, nor `rate` in `moderate`; but it is in `rates`. */
+function isPart(text: string, at: number, length: number): boolean {
+  const end = at + length
+  if (isWordy(text[at]) && isWordy(text[at - 1])) return true
+  return /\d/.test(text[end - 1]!) && isWordy(text[end])
+}

@@ -1,0 +1,268 @@
+/** Limits of a queue: what is over them waits without an attempt, and other mail goes. */
+import { expect, test } from 'vitest'
+import type { DeliveryResult, Transport } from '../../../src/delivery/transport.js'
+import { fixedRetry } from '../../../src/policy/fixed-retry.js'
+import { delivered, pause, simulated, submission, type Stage } from '../stage.js'
+
+interface Begun {
+  readonly to: string
+  readonly atMs: number
+  readonly attempts: number
+}
+
+/** A transport that notes when deliveries begin. */
+const noting = (stage: Stage, begun: Begun[], answer: () => DeliveryResult = () => delivered): Transport => ({
+  deliver: ({ recipients, attempts }) => {
+    for (const to of recipients) begun.push({ to, atMs: stage.clock.monotonicMs(), attempts })
+    return answer()
+  },
+})
+
+/** The most that begin within any such time. */
+const mostWithin = (begun: readonly Begun[], ms: number): number =>
+  Math.max(...begun.map(({ atMs }) => begun.filter((one) => one.atMs >= atMs && one.atMs < atMs + ms).length))
+
+test('a limited nexthop gets no more than its rate, nothing counts as an attempt, and other mail goes at once', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const queue = await stage.open({
+      retry: fixedRetry([60_000], 1e8),
+      transports: { out: noting(stage, begun) },
+      limits: [{ kind: 'nexthop', pattern: 'a.*', count: 5, perMs: 1000 }],
+      activeCountMax: 20,
+    })
+    const startMs = stage.clock.monotonicMs()
+    for (let n = 0; n < 120; n++) await queue.submit(submission(`n${n}@a.example`))
+    for (let n = 0; n < 5; n++) await queue.submit(submission(`n${n}@b.example`))
+    await stage.until(
+      'other mail is delivered',
+      () => begun.filter(({ to }) => to.endsWith('b.example')).length === 5,
+    )
+    const limited = (): Begun[] => begun.filter(({ to }) => to.endsWith('a.example'))
+    expect(limited().length).toBeLessThan(60)
+    await stage.until('all is delivered', () => limited().length === 120, 300_000)
+    expect(mostWithin(limited(), 1000)).toBeLessThanOrEqual(10)
+    expect(limited().every(({ attempts }) => attempts === 0)).toBe(true)
+    expect(stage.clock.monotonicMs() - startMs).toBeGreaterThan(20_000)
+    await queue.idle()
+    expect(await stage.isEmpty()).toBe(true)
+  })
+})
+
+test('a message with several destinations waits for the limited one alone', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const queue = await stage.open({
+      retry: fixedRetry([1000], 1e8),
+      transports: { out: noting(stage, begun) },
+      limits: [{ kind: 'nexthop', pattern: 'a.example', count: 1, perMs: 20_000 }],
+    })
+    for (const n of [1, 2, 3]) await queue.submit(submission([`n${n}@a.example`, `n${n}@b.example`]))
+    await stage.until('all others are delivered', () => begun.length >= 4)
+    expect(begun.map(({ to }) => to).sort()).toEqual([
+      'n1@a.example',
+      'n1@b.example',
+      'n2@b.example',
+      'n3@b.example',
+    ])
+    await stage.until('all is delivered', () => begun.length === 6, 200_000)
+    expect(new Set(begun.map(({ to }) => to)).size).toBe(6)
+  })
+})
+
+test('by tag, and by sender; a change takes hold at once', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const queue = await stage.open({
+      retry: fixedRetry([60_000], 1e8),
+      transports: { out: noting(stage, begun) },
+      limits: [
+        { kind: 'tag', pattern: 'news', count: 1, perMs: 3_600_000 },
+        { kind: 'sender', pattern: '*@example.org', count: 3, perMs: 3_600_000 },
+      ],
+    })
+    const from = (sender: string, n: number, tags: string[] = []): Promise<unknown> =>
+      queue.submit({ ...submission(`n${n}@a.example`), sender, tags })
+    for (let n = 0; n < 3; n++) await from('grace@example.net', n, ['news'])
+    for (let n = 3; n < 6; n++) await from('ada@example.org', n)
+    for (let n = 6; n < 8; n++) await from('bob@example.org', n)
+    await pause(stage, 2000)
+    expect(begun.map(({ to }) => to)).toEqual(['n0@a.example', 'n3@a.example', 'n6@a.example'])
+    queue.reconfigure({ limits: [] })
+    await queue.flush({ all: true })
+    await stage.until('all is delivered', () => begun.length === 8, 10_000_000)
+  })
+})
+
+test('limited mail expires as always', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const expired: string[] = []
+    const queue = await stage.open({
+      retry: fixedRetry([1000], 60_000),
+      transports: { out: noting(stage, begun) },
+      limits: [{ kind: 'nexthop', pattern: 'a.example', count: 1, perMs: 86_400_000 }],
+    })
+    queue.on('expired', ({ id }) => expired.push(id))
+    await queue.submit(submission('one@a.example'))
+    const { id } = await queue.submit(submission('two@a.example'))
+    await stage.until('it has expired', () => expired.length === 1, 300_000)
+    expect(expired).toEqual([id])
+  })
+})
+
+test('a reply slows its site, once told', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const told: unknown[] = []
+    const answer = (): DeliveryResult =>
+      begun.length <= 1 ? { kind: 'deferred', status: '4.7.28', reason: '421 4.7.28 too fast' } : delivered
+    const queue = await stage.open({
+      retry: fixedRetry([1000], 1e8),
+      transports: { out: noting(stage, begun, answer) },
+      shaping: [{ reply: '421 4.7.28', count: 1, perMs: 5000, forMs: 60_000 }],
+    })
+    queue.on('slowed', (event) => told.push(event))
+    await queue.submit(submission('first@a.example'))
+    await stage.until('it is slowed', () => told.length === 1)
+    for (let n = 0; n < 4; n++) await queue.submit(submission(`n${n}@a.example`))
+    await stage.until('all is delivered', () => begun.length === 6, 300_000)
+    expect(mostWithin(begun.slice(1), 5000)).toBeLessThanOrEqual(2)
+    expect(told).toMatchObject([{ transport: 'out', nexthop: 'a.example', count: 1, status: '4.7.28' }])
+  })
+})
+
+test('destinations say which limit mail waits for, and nothing any more when it has gone', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const queue = await stage.open({
+      retry: fixedRetry([60_000], 1e8),
+      transports: { out: noting(stage, begun) },
+      limits: [{ kind: 'tag', pattern: '*', count: 1, perMs: 20_000 }],
+    })
+    for (const n of [1, 2, 3]) await queue.submit({ ...submission(`n${n}@A.example`), tags: ['news'] })
+    await stage.until('two wait', () => begun.length === 1 && queue.stats().activeCount === 0)
+    const untilMs = expect.closeTo(stage.clock.wallMs() + 40_000, -4) as number
+    const limit = { kind: 'tag', name: 'news', count: 1, perMs: 20_000, untilMs }
+    expect(queue.destinations()).toMatchObject([{ name: 'a.example', todo: 0, limit }])
+    await stage.until('all is delivered', () => begun.length === 3, 100_000)
+    await pause(stage, 50_000)
+    expect(queue.destinations().filter((one) => one.limit !== undefined)).toEqual([])
+  })
+})
+
+test('many messages that wait for seconds leave room for other mail', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const queue = await stage.open({
+      retry: fixedRetry([60_000], 1e8),
+      transports: { out: noting(stage, begun) },
+      limits: [{ kind: 'nexthop', pattern: '*.a', count: 1, perMs: 4000 }],
+      activeCountMax: 20,
+    })
+    for (let n = 0; n < 400; n++) await queue.submit(submission(`n${n}@${n % 200}.a`))
+    await queue.submit(submission('other@b.example'))
+    await stage.until('other mail is delivered', () => begun.some(({ to }) => to === 'other@b.example'), 3000)
+    expect(begun.length).toBeLessThan(300)
+    await stage.until('all is delivered', () => begun.length === 401, 300_000)
+  })
+})
+
+test('a policy that counts attempts gives up no mail for a limit, and the limit is no attempt', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const ends: string[] = []
+    const answer = (): DeliveryResult => ({ kind: 'deferred', status: '4.2.0', reason: 'later' })
+    const queue = await stage.open({
+      retry: {
+        intervalsMs: [1000],
+        bounceQueueLifetimeMs: 1e8,
+        delayWarningAgesMs: [],
+        decide: ({ attempts }) => (attempts >= 2 ? { kind: 'expire' } : { kind: 'retry', delayMs: 1000 }),
+      },
+      transports: { out: noting(stage, begun, answer) },
+      limits: [{ kind: 'nexthop', pattern: '*', count: 1, perMs: 60_000 }],
+    })
+    queue.on('expired', ({ id }) => ends.push(id))
+    await queue.submit({ ...submission('ada@a.example'), sender: '' })
+    await queue.submit({ ...submission('bob@a.example'), sender: '' })
+    await stage.until('all has ended', () => ends.length === 2, 1_000_000)
+    expect(begun.map(({ attempts }) => attempts).sort((a, b) => a - b)).toEqual([0, 0, 1, 1])
+    expect(mostWithin(begun, 60_000)).toBe(1)
+  })
+})
+
+test('recipients that are deferred wait for the policy, and those of the limit for their turn', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const queue = await stage.open({
+      retry: fixedRetry([30_000], 1e8),
+      transports: {
+        out: {
+          deliver: ({ recipients, attempts }) => {
+            for (const to of recipients) begun.push({ to, atMs: stage.clock.monotonicMs(), attempts })
+            return recipients.every((to) => to.endsWith('dead.example') && begun.length < 12)
+              ? { kind: 'deferred', status: '4.2.0', reason: 'later' }
+              : delivered
+          },
+        },
+      },
+      limits: [{ kind: 'nexthop', pattern: 'a.example', count: 1, perMs: 10_000 }],
+    })
+    for (const n of [1, 2, 3]) await queue.submit(submission([`n${n}@a.example`, `n${n}@dead.example`]))
+    await queue.idle()
+    await stage.until('all has ended', () => stage.isEmpty(), 1_000_000)
+    const dead = begun.filter(({ to }) => to === 'n3@dead.example')
+    for (let n = 1; n < dead.length; n++)
+      expect(dead[n]!.atMs - dead[n - 1]!.atMs).toBeGreaterThanOrEqual(30_000)
+    const limited = begun.filter(({ to }) => to.endsWith('a.example'))
+    expect(limited.map(({ to }) => to).sort()).toEqual(['n1@a.example', 'n2@a.example', 'n3@a.example'])
+    expect(mostWithin(limited, 10_000)).toBe(1)
+  })
+})
+
+test('a delivery that a limit keeps takes no turn under a rate delay, and urgent mail goes first', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const queue = await stage.open({
+      retry: fixedRetry([60_000], 1e8),
+      transports: { out: noting(stage, begun) },
+      scheduler: { defaultDestinationRateDelay: 1 },
+      limits: [{ kind: 'sender', pattern: '*', count: 1, perMs: 5000 }],
+    })
+    const submit = (to: string, priority: 'high' | 'normal'): Promise<unknown> =>
+      queue.submit({ ...submission(to), sender: 'ada@example.org', priority })
+    for (let n = 0; n < 40; n++) await submit(`n${n}@a.example`, 'normal')
+    await pause(stage, 3000)
+    const startMs = stage.clock.monotonicMs()
+    await queue.submit({ ...submission('free@a.example'), sender: 'bob@example.org' })
+    await submit('reset@a.example', 'high')
+    await stage.until(
+      'other senders do not wait',
+      () => begun.some(({ to }) => to === 'free@a.example'),
+      2500,
+    )
+    await stage.until('it has gone', () => begun.some(({ to }) => to === 'reset@a.example'), 60_000)
+    expect(stage.clock.monotonicMs() - startMs).toBeLessThan(40_000)
+    await stage.until('all has gone', () => begun.length === 42, 1_000_000)
+  })
+})
+
+test('what waits for a limit is there after a crash, and goes', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const options = {
+      retry: fixedRetry([60_000], 1e8),
+      transports: { out: noting(stage, begun) },
+      limits: [{ kind: 'nexthop', pattern: '*', count: 2, perMs: 60_000 }],
+    } as const
+    const queue = await stage.open(options)
+    for (let n = 0; n < 6; n++) await queue.submit(submission(`n${n}@a.example`))
+    await stage.until('one has gone', () => begun.length === 1)
+    await pause(stage, 3000)
+    await stage.open(options)
+    await stage.until('all has gone', () => stage.isEmpty(), 1_000_000)
+    expect(new Set(begun.map(({ to }) => to)).size).toBe(6)
+    expect(begun.every(({ attempts }) => attempts === 0)).toBe(true)
+  })
+})

@@ -1,0 +1,88 @@
+/** `waybill serve --limits --shaping`, as a separate process. */
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { rawClient, type RawClient } from '../../relay/raw-client.js'
+import { runWaybill, type Ended } from '../command-process.js'
+
+let directory: string
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'waybill-limits-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+})
+
+const at = (name: string): string => join(directory, name)
+const waybill = (...words: string[]): Promise<Ended> => runWaybill(words, { directory })
+const onQueue = (...words: string[]): Promise<Ended> => waybill(...words, '--queue', at('queue'))
+
+async function started(...args: string[]): Promise<{ relay: RelayProcess; client: RawClient }> {
+  const relay = new RelayProcess(['--queue', at('queue'), '--maildir', at('mail'), ...args])
+  onTestFinished(() => relay.kill())
+  await relay.start()
+  const client = await rawClient(relay.endpoint.port)
+  onTestFinished(() => client.destroy())
+  await client.reply()
+  await client.say('EHLO client.example')
+  return { relay, client }
+}
+
+async function send(client: RawClient, recipient: string): Promise<void> {
+  await client.say('MAIL FROM:<ada@example.org>')
+  expect(await client.say(`RCPT TO:<${recipient}>`)).toMatch(/^250 /)
+  await client.say('DATA')
+  expect(await client.say('Subject: x\r\n\r\nx\r\n.')).toMatch(/^250 /)
+}
+
+const mailboxes = async (): Promise<string[]> => (await readdir(at('mail')).catch((): string[] => [])).sort()
+
+test('more than a limit waits and is shown, a wrong table changes nothing, and a reload lets it go', async () => {
+  await writeFile(at('limits'), 'nexthop slow.example 1/day\n')
+  const { relay, client } = await started('--limits', at('limits'))
+  await send(client, 'ada@slow.example')
+  await expect.poll(mailboxes).toEqual(['ada@slow.example'])
+  await send(client, 'grace@slow.example')
+  await send(client, 'ada@fast.example')
+  const before = ['ada@fast.example', 'ada@slow.example']
+  await expect.poll(mailboxes).toEqual(before)
+  const shown = async (): Promise<string> => (await onQueue('destinations')).stdout
+  await expect.poll(shown).toMatch(/slow\.example +ready .*mail waits for 1 in 1d of nexthop slow\.example/)
+  await expect.poll(() => relay.log).toMatch(/"name":"slow\.example"[^\n]*mail waits for a limit/)
+
+  await writeFile(at('limits'), '# one\nnexthop slow.example 5/fortnight\n')
+  const refused = await onQueue('reload')
+  expect(refused.exitCode).not.toBe(0)
+  expect(refused.stderr).toMatch(/'5\/fortnight' is no rate: [^]*path [^]*limits, line 2\)/)
+  expect(await mailboxes()).toEqual(before)
+
+  await writeFile(at('limits'), '')
+  expect((await onQueue('reload')).stdout).toMatch(/limits/)
+  await onQueue('flush', '--nexthop', 'slow.example')
+  await expect.poll(mailboxes).toEqual([...before, 'grace@slow.example'])
+  await expect.poll(() => relay.log).toMatch(/a limit delays no mail any more/)
+})
+
+test.each([
+  ['limits', 'tag x\n', /expected nexthop, tag, sender, [^]*limits, line 1\)/],
+  ['shaping', '\n421 to 5\n', /expected words of a reply, [^]*shaping, line 2\)/],
+])('with a wrong table of --%s no relay starts', async (option, text, words) => {
+  await writeFile(at(option), text)
+  const ended = await waybill(
+    'serve',
+    '--queue',
+    at('queue'),
+    '--listen',
+    '127.0.0.1:0',
+    `--${option}`,
+    at(option),
+  )
+  expect(ended.exitCode).toBe(2)
+  expect(ended.stderr).toMatch(words)
+})
+
+test('the table that operators copy is the one that serve has', async () => {
+  const { shapingUsual } = await import('../../../src/relay/tables/limit-table.js')
+  const { readFile } = await import('node:fs/promises')
+  expect(await readFile(new URL('../../../tools/deploy/shaping', import.meta.url), 'utf8')).toBe(shapingUsual)
+})
