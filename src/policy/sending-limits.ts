@@ -44,8 +44,12 @@ export interface LimitName extends Rate {
   readonly name: string
 }
 
+/** How a delivery comes to its limits. `new`: for the first time; it gets a turn behind those before
+ * it. `early`: from a lane, before its turn, which comes within `withinMs`. `due`: at its turn. */
+export type Coming = { readonly kind: 'new' | 'due' } | { readonly kind: 'early'; readonly withinMs: number }
+
 export interface Wait {
-  /** An estimate, ≥ 1: those that were told to wait before have their turn before it. */
+  /** An estimate, ≥ 1. */
   readonly waitMs: number
   readonly limit: LimitName
 }
@@ -60,9 +64,12 @@ export interface SlowedSite extends Rate {
 /** Names that are counted, and slowed sites, at the most: each. */
 export const bucketsMax = 20_000
 
-/** Nobody has asked for so long, and some were told to wait: they will not come. */
+/** After so long without a delivery that asks, those that have a turn will not come. */
 const idleGaps = 10
 const idleMsMin = 10_000
+
+/** Those that come from lanes get turns a little too near: where too few come, turns are lost. */
+const earlyShare = 0.8
 
 /** Sums of parts are not exact. */
 const nearlyOne = 1 - 1e-9
@@ -76,8 +83,12 @@ interface Bucket extends LimitName {
   readonly gapMs: number
   tokens: number
   seenMs: number
-  /** Deliveries of each priority that were told to wait and did not begin yet, as far as known. */
-  readonly waiting: Uint32Array
+  /** Of each priority, until when the turns of new ones are given away. */
+  readonly promisedMs: Float64Array
+  /** The same of those that came at their turn, and had to go again: one that came early had it. */
+  readonly crowdedMs: Float64Array
+  /** When the next turn is that one waits for which had to go again. */
+  headMs: number
   untilMs: number
 }
 
@@ -133,28 +144,22 @@ export class SendingLimits {
   }
 
   /** A delivery is to begin.
-   * @param isBack it had to wait before
-   * @param chance 0 … 1, excluded: spreads those that come back too early
+   * @param chance 0 … 1, excluded: spreads those whose turn is not known
    * @returns undefined: it counts, and begins; else nothing is counted */
-  take(delivery: LimitedDelivery, isBack: boolean, nowMs: number, chance: number): Wait | undefined {
+  take(delivery: LimitedDelivery, coming: Coming, nowMs: number, chance: number): Wait | undefined {
     const buckets = this.#bucketsOf(delivery, nowMs)
     const band = bands[delivery.priority]
     let waitMs = 0
     let limit: Bucket | undefined
     for (const bucket of buckets) {
       fill(bucket, nowMs)
-      if (isBack && bucket.waiting[band]! > 0) bucket.waiting[band]!--
       if (bucket.tokens >= nearlyOne) continue
-      const aheadCount = countAhead(bucket, band)
-      const before = isBack ? Math.floor(chance * (aheadCount + 1)) : aheadCount
-      const ms = (before + 1 - bucket.tokens) * bucket.gapMs
+      const ms = turnIn(bucket, band, coming, nowMs, chance)
       if (ms <= waitMs) continue
       waitMs = ms
       limit = bucket
     }
-    for (const bucket of buckets)
-      if (limit !== undefined) bucket.waiting[band]!++
-      else bucket.tokens--
+    if (limit === undefined) for (const bucket of buckets) bucket.tokens--
     return limit && { waitMs: Math.ceil(waitMs), limit }
   }
 
@@ -225,22 +230,38 @@ export class SendingLimits {
 function bucketOf(limit: LimitName, tokens: number, seenMs: number, untilMs: number): Bucket {
   const burst = Math.max(1, Math.floor(limit.count / 10))
   const gapMs = limit.perMs / (limit.count + 1 - burst)
-  return { ...limit, burst, gapMs, tokens, seenMs, waiting: new Uint32Array(3), untilMs }
+  const [promisedMs, crowdedMs] = [new Float64Array(3), new Float64Array(3)]
+  return { ...limit, burst, gapMs, tokens, seenMs, promisedMs, crowdedMs, headMs: 0, untilMs }
 }
 
 function fill(bucket: Bucket, nowMs: number): void {
   const { burst, gapMs, seenMs } = bucket
   const idleMs = Math.max(0, nowMs - seenMs)
-  if (idleMs > idleGaps * gapMs + idleMsMin) bucket.waiting.fill(0)
+  if (idleMs > idleGaps * gapMs + idleMsMin) {
+    bucket.promisedMs.fill(0)
+    bucket.crowdedMs.fill(0)
+    bucket.headMs = 0
+  }
   bucket.tokens = Math.min(burst, bucket.tokens + idleMs / gapMs)
   bucket.seenMs = nowMs
 }
 
-/** Those that wait and are as urgent, or more so. */
-function countAhead({ waiting }: Bucket, band: number): number {
-  let count = 0
-  for (let n = 0; n <= band; n++) count += waiting[n]!
-  return count
+/** When one may begin for which there is no token now: an estimate, for the bucket decides. */
+function turnIn(bucket: Bucket, band: number, coming: Coming, nowMs: number, chance: number): number {
+  const { promisedMs, crowdedMs, gapMs, tokens } = bucket
+  const nextMs = nowMs + (1 - tokens) * gapMs
+  if (coming.kind === 'early') return Math.max(nextMs - nowMs, chance * earlyShare * coming.withinMs)
+  // One at a time waits for the very next turn: so none is lost, and few ask for it.
+  if (coming.kind === 'due' && bucket.headMs <= nowMs) {
+    bucket.headMs = nextMs
+    return nextMs - nowMs
+  }
+  const givenMs = coming.kind === 'new' ? promisedMs : crowdedMs
+  let turnMs = coming.kind === 'new' ? nextMs : bucket.headMs + gapMs
+  // Behind those that are as urgent, or more so.
+  for (let n = 0; n <= band; n++) turnMs = Math.max(turnMs, givenMs[n]! + gapMs)
+  givenMs[band] = turnMs
+  return turnMs - nowMs
 }
 
 /** Makes room for one more: those go first that say nothing, then the oldest.

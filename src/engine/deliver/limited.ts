@@ -4,7 +4,7 @@
  * a lane for longer, and gives its place among the active to others (settle/settle.ts).
  * Without limits this costs one comparison for each delivery. */
 import type { ActiveMessage } from '../../active/active-message.js'
-import { SendingLimits } from '../../policy/sending-limits.js'
+import { SendingLimits, type Coming } from '../../policy/sending-limits.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import { tagsOf } from '../../record/terms.js'
 import type { Entry, WaitingLimit } from '../../scheduler/scheduler.js'
@@ -14,6 +14,9 @@ import type { Job } from './job.js'
 
 /** Sites of which it is known why their mail waits, at the most. */
 const sitesMax = 1000
+
+const due: Coming = { kind: 'due' }
+const fresh: Coming = { kind: 'new' }
 
 export interface LimitedSite {
   readonly transport: string
@@ -59,7 +62,7 @@ export class Limited {
     const { sender, priority } = message.envelope
     const chance = this.#parts.options.prng.uint32() / 2 ** 32
     const delivery = { transport, nexthop, sender, tags: tagsOf(message.envelope), priority }
-    const wait = this.#limits.take(delivery, this.#isBack(message), nowMs, chance)
+    const wait = this.#limits.take(delivery, this.#comingOf(message), nowMs, chance)
     if (wait === undefined) return false
     const untilMs = nowMs + wait.waitMs
     this.#note(transport, nexthop, { ...wait.limit, untilMs }, nowMs)
@@ -96,12 +99,13 @@ export class Limited {
     this.#sites.set(key, { transport, nexthop, limit: { kind, name, count, perMs, untilMs: lastMs } })
   }
 
-  /** It has waited before, in this life or by its lane. */
-  #isBack({ limited, place, envelope }: ActiveMessage): boolean {
+  /** It waited before in memory, or in a lane, which has about half of a wait. */
+  #comingOf({ limited, place, envelope }: ActiveMessage): Coming {
     const { lanes } = this.#parts
-    if (limited !== undefined) return true
-    if ((envelope.terms?.notBefore ?? 0) > 0 || !lanes.has(place.lane)) return false
+    if (limited !== undefined) return due
+    if ((envelope.terms?.notBefore ?? 0) > 0 || !lanes.has(place.lane)) return fresh
     const { kind, intervalMs } = lanes.get(place.lane)
-    return kind === 'retry' && hopIntervalsMs.includes(intervalMs)
+    const isHop = kind === 'retry' && hopIntervalsMs.includes(intervalMs)
+    return isHop ? { kind: 'early', withinMs: intervalMs } : fresh
   }
 }

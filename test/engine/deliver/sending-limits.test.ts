@@ -266,3 +266,24 @@ test('what waits for a limit is there after a crash, and goes', async () => {
     expect(begun.every(({ attempts }) => attempts === 0)).toBe(true)
   })
 })
+
+test('much mail for a limited site goes at nearly the rate, though it comes back from lanes', async () => {
+  await simulated(
+    async (stage) => {
+      const begun: Begun[] = []
+      const queue = await stage.open({
+        retry: fixedRetry([1_000_000], 1e8),
+        transports: { out: noting(stage, begun) },
+        limits: [{ kind: 'nexthop', pattern: 'a.example', count: 10, perMs: 10_000 }],
+        checkpointIntervalMs: 1000,
+      })
+      for (let n = 0; n < 400; n++) await queue.submit(submission(`n${n}@a.example`))
+      const [startMs, before] = [stage.clock.monotonicMs(), begun.length]
+      await stage.until('two thirds have gone', () => begun.length >= 270, 1_000_000)
+      const seconds = (stage.clock.monotonicMs() - startMs) / 1000
+      expect((begun.length - before) / seconds).toBeGreaterThan(0.75)
+      expect(mostWithin(begun, 10_000)).toBeLessThanOrEqual(10)
+    },
+    { overtakeMsMax: 5 },
+  )
+})
