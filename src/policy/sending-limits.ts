@@ -44,8 +44,9 @@ export interface LimitName extends Rate {
   readonly name: string
 }
 
-/** How a delivery comes to its limits. `new`: for the first time; it gets a turn behind those before
- * it. `early`: from a lane, before its turn, which comes within `withinMs`. `due`: at its turn. */
+/** How a delivery comes to its limits. `new`: for the first time; it gets a turn behind those
+ * before it. `early`: from a lane, before its turn, which comes within `withinMs`. `due`: at its
+ * turn. */
 export type Coming = { readonly kind: 'new' | 'due' } | { readonly kind: 'early'; readonly withinMs: number }
 
 export interface Wait {
