@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { foreignServer } from '../../relay/foreign-server.js'
 import { rawClient, type RawClient } from '../../relay/raw-client.js'
 import { runWaybill, type Ended } from '../command-process.js'
 
@@ -85,4 +86,26 @@ test('the table that operators copy is the one that serve has', async () => {
   const { shapingUsual } = await import('../../../src/relay/tables/limit-table.js')
   const { readFile } = await import('node:fs/promises')
   expect(await readFile(new URL('../../../tools/deploy/shaping', import.meta.url), 'utf8')).toBe(shapingUsual)
+})
+
+test('without --shaping a common reply slows its site, and the log says so', async () => {
+  const server = await foreignServer((line) =>
+    line.startsWith('RCPT TO:<ada@') ? '421 4.7.28 our system has detected an unusual rate' : undefined,
+  )
+  onTestFinished(() => server.close())
+  const relay = new RelayProcess(['--queue', at('queue'), '--relay', `${server.host}:${server.port}`])
+  onTestFinished(() => relay.kill())
+  await relay.start()
+  const client = await rawClient(relay.endpoint.port)
+  onTestFinished(() => client.destroy())
+  await client.reply()
+  await client.say('EHLO client.example')
+  await send(client, 'ada@one.example')
+  await expect
+    .poll(() => relay.log)
+    .toMatch(/"count":10,"perMs":60000[^\n]*4\.7\.28[^\n]*a site is sent to more slowly/)
+  for (let n = 0; n < 3; n++) await send(client, `bob${n}@one.example`)
+  await expect
+    .poll(async () => (await onQueue('destinations')).stdout)
+    .toMatch(/slowed by its reply to 10 in 1m/)
 })
