@@ -4,15 +4,14 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { modes } from './modes.js'
 import { stopAt, takenAt, type ThreadNews, type ThreadTask } from './series.js'
 
-const { mode, from, seedCount, shared, ...disk } = workerData as ThreadTask
+const { mode, from, seedCount, shared, taken, ...disk } = workerData as ThreadTask
 const port = parentPort!
-const tell = (news: ThreadNews): void => port.postMessage(news)
 
 while (Atomics.load(shared, stopAt) === 0) {
-  const taken = Atomics.add(shared, takenAt, 1)
-  if (taken >= seedCount) break
-  const seed = from + taken
-  tell({ kind: 'begun', seed })
+  const takenBefore = Atomics.add(shared, takenAt, 1)
+  if (takenBefore >= seedCount) break
+  const seed = from + takenBefore
+  Atomics.store(taken, 0, takenBefore + 1)
   const { met, ...result } = await modes[mode].run({ seed, ...disk })
-  tell({ kind: 'done', result, met: met?.counts ?? {} })
+  port.postMessage({ result, met: met?.counts ?? {} } satisfies ThreadNews)
 }

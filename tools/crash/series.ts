@@ -15,14 +15,19 @@ export interface ThreadTask extends Pick<HuntedRun, 'disk'> {
   readonly seedCount: number
   /** Seeds taken by all threads, and whether to stop. */
   readonly shared: Int32Array
+  /** What the thread took last is written here before it is run, as the count of seeds taken before
+   * it, plus one. 0: none yet. A message about it could be lost when the thread dies. */
+  readonly taken: Int32Array
 }
 
 export const takenAt = 0
 export const stopAt = 1
 
-export type ThreadNews =
-  | { readonly kind: 'begun'; readonly seed: number }
-  | { readonly kind: 'done'; readonly result: HuntResult; readonly met: Readonly<Record<string, number>> }
+/** A seed that is done. */
+export interface ThreadNews {
+  readonly result: HuntResult
+  readonly met: Readonly<Record<string, number>>
+}
 
 export interface SeriesOptions extends Pick<HuntedRun, 'disk'> {
   readonly mode: ModeName
@@ -51,7 +56,7 @@ export class SeriesSum {
   /** Processor time of all threads, seconds. */
   cpuSeconds = 0
 
-  add({ result, met }: Extract<ThreadNews, { kind: 'done' }>): void {
+  add({ result, met }: ThreadNews): void {
     this.seeds++
     this.crashes += result.crashCount
     this.cycles += result.crashCount - (result.sameCount ?? 0)
@@ -68,7 +73,13 @@ export class SeriesSum {
 export async function series(options: SeriesOptions): Promise<SeriesSum> {
   const { mode, from, seedCount, cores, signal, disk, onSeed } = options
   const shared = new Int32Array(new SharedArrayBuffer(8))
-  const task: ThreadTask = { mode, from, seedCount, shared, ...(disk === undefined ? {} : { disk }) }
+  const task: Omit<ThreadTask, 'taken'> = {
+    mode,
+    from,
+    seedCount,
+    shared,
+    ...(disk === undefined ? {} : { disk }),
+  }
   const stop = (): void => void Atomics.store(shared, stopAt, 1)
   signal.addEventListener('abort', stop)
   if (signal.aborted) stop()
@@ -76,7 +87,7 @@ export async function series(options: SeriesOptions): Promise<SeriesSum> {
   const before = process.cpuUsage()
   const threads = Array.from({ length: Math.min(cores, seedCount) }, () => new SeriesThread(task))
   try {
-    const onDone: OnDone = (done) => {
+    const onDone = (done: ThreadNews): void => {
       sum.add(done)
       const { user, system } = process.cpuUsage(before)
       sum.cpuSeconds = (user + system) / 1e6
@@ -95,27 +106,27 @@ export async function series(options: SeriesOptions): Promise<SeriesSum> {
 /** Nearly everything dies with its life: a large young generation is seldom collected. */
 const youngMiB = 64
 
-type OnDone = (done: Extract<ThreadNews, { kind: 'done' }>) => void
-
 class SeriesThread {
   readonly #worker: Worker
+  readonly #from: number
+  readonly #taken = new Int32Array(new SharedArrayBuffer(4))
 
-  constructor(task: ThreadTask) {
+  constructor(task: Omit<ThreadTask, 'taken'>) {
+    this.#from = task.from
     this.#worker = new Worker(new URL('./series-thread.js', import.meta.url), {
-      workerData: task,
+      workerData: { ...task, taken: this.#taken } satisfies ThreadTask,
       resourceLimits: { maxYoungGenerationSizeMb: youngMiB },
     })
   }
 
   /** Resolves when no seed is left for it. @throws Error that names the seed in which it died */
-  run(onDone: OnDone): Promise<void> {
-    let seed: number | undefined
-    const where = (): string => (seed === undefined ? 'before its first seed' : `in seed ${seed}`)
+  run(onDone: (done: ThreadNews) => void): Promise<void> {
+    const where = (): string => {
+      const taken = Atomics.load(this.#taken, 0)
+      return taken === 0 ? 'before its first seed' : `in seed ${this.#from + taken - 1}`
+    }
     return new Promise((resolve, reject) => {
-      this.#worker.on('message', (news: ThreadNews) => {
-        if (news.kind === 'begun') seed = news.seed
-        else onDone(news)
-      })
+      this.#worker.on('message', onDone)
       this.#worker.on('error', (error) =>
         reject(new Error(`a thread died ${where()}: ${error.message}`, { cause: error })),
       )
