@@ -26,8 +26,22 @@ export function pageWith(page: string, figures: string): string {
   const begin = page.indexOf(beginMark)
   const end = page.indexOf(endMark)
   if (begin < 0 || end < begin) throw new Error('the page has no place for figures')
-  const between = figures === '' ? '' : `${figures}\n\n`
+  const between = figures === '' ? '' : `${figures.split('\n\n').map(brokenText).join('\n\n')}\n\n`
   return `${page.slice(0, begin + beginMark.length)}\n\n${between}${page.slice(end)}`
+}
+
+const columnsMax = 100
+
+/** A paragraph in lines as the formatter of the pages breaks them; a table or picture as it is. */
+function brokenText(text: string): string {
+  if (/^(?:\||!\[)/.test(text)) return text
+  const lines: string[] = []
+  for (const word of text.match(/(?:`[^`]*`|\S)+/g) ?? []) {
+    const line = lines.at(-1)
+    if (line === undefined || line.length + 1 + word.length > columnsMax) lines.push(word)
+    else lines[lines.length - 1] = `${line} ${word}`
+  }
+  return lines.join('\n')
 }
 
 interface Section {
@@ -49,7 +63,9 @@ function sourceText(bench: string, rows: readonly Row[]): string {
   const machine = rows.find(({ title }) => title === 'machine') ?? {}
   const said = (name: string): string => cellText(machine[name])
   const [fileSystem] = said('fileSystem').split(' ')
-  return `<sub>\`npm run bench -- ${bench}\`, ${said('startedAt').slice(0, 10)}: ${said('cpu')}, ${said('cores')} cores, ${fileSystem}, Node ${said('node').slice(1)}; load average before it: ${said('loadAverage')}</sub>`
+  const conditions = `${said('cpu')}, ${said('cores')} cores, ${fileSystem}, Node ${said('node').slice(1)}`
+  const day = said('startedAt').slice(0, 10)
+  return `<sub>\`npm run bench -- ${bench}\`, ${day}: ${conditions}; load average before it: ${said('loadAverage')}</sub>`
 }
 
 /** The first figures for a reader, also where Waybill is behind. */
