@@ -20,11 +20,12 @@ interface Taken {
   count: number
 }
 
-/** As many times the recipients that a message may have are looked for before it is full:
+/** So many results are looked for before a message is full, repeats included, or as many as it may
+ * have where those are more:
  *    1. a line for a domain names a thousand
  *    2. a stranger names a thousand users there, in fifty sessions
  *    3. fifty million are kept, and to find them took a minute in which nobody else was heard */
-const repeatedMax = 10
+const repeatedMax = (countMax: number): number => Math.max(countMax, Math.min(10 * countMax, 10_000))
 
 export class ExpandedRecipients {
   readonly #became = new WeakMap<SMTPServerAddress, Expansion>()
@@ -41,7 +42,7 @@ export class ExpandedRecipients {
   ): ReplyError | null {
     const taken = this.#taken.get(envelope) ?? { keys: new Set(), count: 0 }
     this.#taken.set(envelope, taken)
-    if (taken.count >= repeatedMax * countMax) return full()
+    if (taken.count >= repeatedMax(countMax)) return full()
     const became = expanded(aliases, plain)
     if (became === undefined || became.size > countMax)
       return new ReplyError({ code: 451, enhanced: '4.6.0' }, 'alias expansion error')

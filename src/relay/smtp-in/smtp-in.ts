@@ -166,7 +166,11 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
   const taken = (recipient: SMTPServerAddress, session: SMTPServerSession): ReplyError | null => {
     if (aliases === undefined || recipients === undefined) return null
     const plain = plainAddress(recipient.address, hostname)
-    return recipients.take(recipient, plain, session, { aliases, countMax: handlers.maxRecipients })
+    const countMax = Math.min(
+      queue.limits.recipientCountMax,
+      Math.max(handlers.maxRecipients, aliases.countMax ?? 0),
+    )
+    return recipients.take(recipient, plain, session, { aliases, countMax })
   }
 
   /** Tells of what is refused. */

@@ -34,22 +34,26 @@ export interface Aliases {
   /** What stands before an extension; '' when there are none.
    * @see Postfix recipient_delimiter, propagate_unmatched_extensions */
   readonly delimiters: string
+  /** Addresses that one may become, when that was said; else `expansionCountMax`. */
+  readonly countMax?: number
 }
 
 type Table = Omit<Aliases, 'targetKeys'>
 
 /** Lines that one may lead through. @see Postfix virtual_alias_recursion_limit */
 const nestingMax = 1000
-/** Addresses that one may become. @see Postfix virtual_alias_expansion_limit */
+/** Addresses that one may become, by default. @see Postfix virtual_alias_expansion_limit */
 const expansionCountMax = 1000
-/** Addresses that one may lead through: who writes to a thousand that each lead through a thousand
- * lines asks for a million. */
-const metCountMax = 10_000
+const countMaxOf = ({ countMax = expansionCountMax }: Pick<Table, 'countMax'>): number => countMax
+/** As many times that, one may lead through: who writes to a thousand that each lead through a
+ * thousand lines asks for a million. */
+const metPerEnd = 10
 
 /** A line goes on behind one that begins with a blank.
  * @param delimiters of address-extension.ts, default none
+ * @param countMax addresses that one may become, default 1000
  * @throws WaybillError OPTION_INVALID with path and line */
-export function aliasesIn(text: string, path: string, delimiters = ''): Aliases {
+export function aliasesIn(text: string, path: string, delimiters = '', countMax?: number): Aliases {
   const lines = new Map<string, Target[]>()
   const places = new Map<string, Place>()
   const option = 'aliases'
@@ -79,9 +83,10 @@ export function aliasesIn(text: string, path: string, delimiters = ''): Aliases 
     if (length === 0)
       throw new WaybillError('OPTION_INVALID', `behind ${key} there is no address`, places.get(key))
   if (lines.size === 0) throw new WaybillError('OPTION_INVALID', 'there is no alias', { option, path })
-  checkLines({ lines, delimiters }, places)
+  const table: Table = { lines, delimiters, ...(countMax === undefined ? undefined : { countMax }) }
+  checkLines(table, places)
   const targetKeys = new Set([...lines.values()].flat().map(({ key }) => key))
-  return { lines, targetKeys, delimiters }
+  return { ...table, targetKeys }
 }
 
 /** Between commas and blanks, except those in quotes. */
@@ -136,13 +141,13 @@ export function expanded(table: Table, address: string): Expansion | undefined {
   const met = new Set<string>()
   const isEnd = ({ key, address: end }: Target): boolean => {
     ends.set(key, end)
-    return ends.size <= expansionCountMax && isMailAddress(end)
+    return ends.size <= countMaxOf(table) && isMailAddress(end)
   }
   const follow = (one: Target, depth: number): boolean => {
     if (met.has(one.key)) return true
     met.add(one.key)
     // An extension may be put on again and again. @see Postfix virtual_alias_address_length_limit
-    if (met.size > metCountMax || one.address.length > addressBytesMax) return false
+    if (met.size > metPerEnd * countMaxOf(table) || one.address.length > addressBytesMax) return false
     const line = lineOf(table, one)
     if (line === undefined) return isEnd(one)
     return (
@@ -199,6 +204,7 @@ interface Extent {
  * @throws WaybillError OPTION_INVALID with path and line */
 function checkLines(table: Table, places: ReadonlyMap<string, Place>): void {
   const { lines, delimiters } = table
+  const countMax = countMaxOf(table)
   const extents = new Map<string, Extent | 'open'>()
   const extentOf = (one: Target, by: string, depth: number): Extent => {
     const line = lineOf(table, one)
@@ -217,7 +223,7 @@ function checkLines(table: Table, places: ReadonlyMap<string, Place>): void {
     if (namesItself && (!line.key.startsWith('@') || one.address.includes(anything))) {
       const became = expanded(table, one.address)
       if (became === undefined)
-        throw bad(`stands for more than ${expansionCountMax} addresses, or leads through too many lines`)
+        throw bad(`stands for more than ${countMax} addresses, or leads through too many lines`)
       extent = { count: became.size, nesting: 1 }
     } else if (!namesItself && targets.some((target) => lineOf(table, target) !== undefined)) {
       if (depth === nestingMax) throw bad(`leads through more than ${nestingMax} lines`)
@@ -228,7 +234,7 @@ function checkLines(table: Table, places: ReadonlyMap<string, Place>): void {
         nesting: 1 + Math.max(...ends.map(({ nesting }) => nesting)),
       }
     }
-    if (extent.count > expansionCountMax) throw bad(`stands for more than ${expansionCountMax} addresses`)
+    if (extent.count > countMax) throw bad(`stands for more than ${countMax} addresses`)
     if (extent.nesting > nestingMax) throw bad(`leads through more than ${nestingMax} lines`)
     // Most lines lead nowhere else, and nobody leads to them.
     if (depth > 0 || extent.nesting > 1) extents.set(key, extent)

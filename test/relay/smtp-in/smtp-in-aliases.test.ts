@@ -276,6 +276,20 @@ test('a stranger with more recipients than a message has room for is not turned 
   await client.closed
 })
 
+test('a long list fits one message where the operator lets an alias become so many, once', async () => {
+  const many = Array.from({ length: 3000 }, (_, i) => `u${i}@x.example`)
+  const table = `list@all.example ${many.join('\n ')}\none@all.example u1@x.example\ntwo@all.example v@x.example\n`
+  const queue = memoryQueue(undefined, { dataBytesMax: 2_000_000, recipientCountMax: 100_000 })
+  const client = await sending({ aliases: aliasesIn(table, 'aliases', '', 3000) }, queue)
+  const paths = ['<one@all.example>', '<list@all.example>', '<list@all.example>', '<two@all.example>']
+  expect(await codesTo(client, paths)).toEqual([taken, taken, taken, tooMany])
+  expect(await recipientsOf(client, queue)).toHaveLength(3000)
+
+  const small = memoryQueue(undefined, { dataBytesMax: 2_000_000, recipientCountMax: 2999 })
+  const other = await sending({ aliases: aliasesIn(table, 'aliases', '', 3000) }, small)
+  expect(await codesTo(other, paths)).toEqual([taken, wrong, wrong, taken])
+})
+
 test('the bound is that of the queue where it takes less', async () => {
   const queue = memoryQueue(undefined, { dataBytesMax: 2_000_000, recipientCountMax: 4 })
   const client = await sending({}, queue)

@@ -171,6 +171,22 @@ test('a thousand lines one behind the other, and a thousand addresses, are not t
   expect(becoming(aliasesIn(list('l@x.example', 1000), 'aliases'), 'l@x.example')).toHaveLength(1000)
 })
 
+test('an alias may become as many addresses as the operator says, and no more', () => {
+  const long = list('l@x.example', 50_000)
+  expect(becoming(aliasesIn(long, 'aliases', '', 50_000), 'l@x.example')).toHaveLength(50_000)
+  expect(() => aliasesIn(long, 'aliases', '+', 49_999)).toThrow(
+    /l@x\.example stands for more than 49999 addresses.*line 1\)/,
+  )
+  const few = aliasesIn(
+    '@a.example @b.example @c.example\n@c.example @d.example @e.example',
+    'aliases',
+    '',
+    3,
+  )
+  expect(becoming(few, 'u@a.example')).toHaveLength(3)
+  expect(() => aliasesIn(list('l@x.example', 4), 'aliases', '', 3)).toThrow(/more than 3 addresses/)
+})
+
 test('what only an address that is in no line makes too many, or too long, has no expansion', () => {
   const lists = ['b', 'c'].map((name) => list(`u@${name}.example`, 600).replaceAll('@m.', `@${name}.`))
   const many = aliasesIn(['@a.example @b.example @c.example', ...lists].join('\n'), 'aliases')

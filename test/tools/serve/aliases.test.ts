@@ -115,6 +115,31 @@ test('what sendmail gives to the relay is for aliases, too, and so is what comes
   expect(await readdir(at('mail'))).toEqual(['ada@example.com'])
 })
 
+test.each([['yes'], ['no']])(
+  'a list of 20 000 is one message with --alias-limit; a thread: %s',
+  async (word) => {
+    const many = Array.from({ length: 20_000 }, (_, i) => `u${i}@example.net`)
+    const table = `list@example.com ${many.join('\n ')}\n`
+    const ways = ['--relay', '127.0.0.2:9', '--smtp-thread', word, '--alias-limit', '20000']
+    const relay = await start(table, ...ways)
+    expect(await sendTo(await clientFrom(trusted, relay), ['list@example.com'])).toEqual([taken])
+    await expect.poll(() => relay.log).toMatch(/"recipientCount":20000[^\n]*"msg":"accepted"/)
+  },
+)
+
+test.each([
+  [['--alias-limit', '0'], /--alias-limit takes a number of at least 1, not '0'/],
+  [['--alias-limit', '100001'], /--alias-limit 100001: a message has at most 100000 recipients/],
+  [['--alias-limit', '5'], /list@example\.com stands for more than 5 addresses/],
+])('%j is refused', async (args, says) => {
+  await writeFile(at('aliases'), `list@example.com ${'abcdef'.replace(/./g, '$&@example.net ')}\n`)
+  const options = ['--queue', at('queue'), '--listen', '127.0.0.1:0', '--aliases', at('aliases'), ...args]
+  const ended = await runProgram('timeout', ['10', process.execPath, waybillPath, 'serve', ...options], {
+    directory,
+  })
+  expect(ended).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringMatching(says) as string })
+})
+
 test('a report names the alias to which its sender wrote', async () => {
   const { port } = await serversAt({
     '127.0.0.2': (line) => (line.startsWith('RCPT TO:<gone@') ? '550 5.1.1 no such user' : undefined),

@@ -10,7 +10,7 @@ import { relayDomainsIn, type RelayDomains } from '../../../src/relay/tables/rel
 import { usersIn, type Users } from '../../../src/relay/tables/users.js'
 import { flagOf, lineOf, UsageError, type Arguments } from '../cli/command.js'
 import { givenFile } from '../text/given-file.js'
-import { parseDelimiters } from '../cli/values.js'
+import { parseCount, parseDelimiters } from '../cli/values.js'
 
 /** @returns the first line of the file that `--relay-auth` names @throws UsageError */
 export async function credentialsOf(args: Arguments): Promise<SmtpTransportOptions['auth']> {
@@ -88,10 +88,19 @@ export async function relayDomainsOf(args: Arguments): Promise<RelayDomains | un
 /** @returns what the file of `--aliases` says @throws UsageError, WaybillError OPTION_INVALID */
 export async function aliasesOf(args: Arguments): Promise<Aliases | undefined> {
   const path = args.one('aliases')
-  return path === undefined
-    ? undefined
-    : aliasesIn(await fileTextOf('aliases', path), path, delimitersOf(args))
+  const limit = args.one('alias-limit')
+  if (path === undefined) {
+    if (limit !== undefined) throw new UsageError('--alias-limit is for the table of --aliases')
+    return undefined
+  }
+  const countMax = limit === undefined ? undefined : parseCount('alias-limit', limit, 1)
+  if (countMax !== undefined && countMax > recipientsOfMessageMax)
+    throw new UsageError(`--alias-limit ${limit}: a message has at most ${recipientsOfMessageMax} recipients`)
+  return aliasesIn(await fileTextOf('aliases', path), path, delimitersOf(args), countMax)
 }
+
+/** The queue's `recipientCountMax`, which `serve` leaves as it is. */
+const recipientsOfMessageMax = 100_000
 
 /** What may stand before an extension; '' when addresses have none. @throws UsageError */
 export function delimitersOf(args: Arguments): string {

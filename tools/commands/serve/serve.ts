@@ -147,6 +147,10 @@ export const serve: Command = {
       value: 'FILE',
       help: 'aliases, for mail from any client: lines `info@example.com ada@example.com, bob@example.net` and\n`@old.example @new.example` (all others there); everyone may write to these',
     },
+    'alias-limit': {
+      value: 'N',
+      help: "addresses that an alias may become, up to 100000: Postfix's virtual_alias_expansion_limit (1000)",
+    },
     'recipient-delimiter': {
       value: 'CHARS',
       help: 'what may stand before an extension, such as `+`: ada+lists@example.com is as ada@example.com to tables, and to\n--maildir, unless it has its own line or Maildir (nothing)',
