@@ -35,8 +35,8 @@ export interface SettleCallbacks {
   readonly hopLane: (intervalMs: number) => Promise<Lane>
 }
 
-/** `postponed`: it waits in memory for its time, or is attempted, because that has come. */
 type Limited = NonNullable<ActiveMessage['limited']>
+/** `postponed`: it waits in memory for its time, or is attempted, because that has come. */
 type SettleResult = EndResult | 'postponed'
 
 export class Settle {
