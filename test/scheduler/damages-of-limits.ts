@@ -54,7 +54,7 @@ export const memoryDamages: readonly Damage[] = [
   {
     rule: 'a rate delay suspends',
     file: 'completion.ts',
-    find: 'if (delivered) delayRate(state, destination)',
+    find: 'if (delivered && delays) delayRate(state, destination)',
     replace: '',
   },
   {
@@ -120,8 +120,8 @@ export const memoryDamages: readonly Damage[] = [
   {
     rule: 'a transport answers again after any reply',
     file: 'scheduler.ts',
-    find: "if (result !== 'crash' && transport.dead !== undefined) reviveTransport(state, transport)",
-    replace: '',
+    find: "if (result !== 'crash' && result !== 'untried' && transport.dead !== undefined)",
+    replace: 'if (false)',
   },
 ]
 
