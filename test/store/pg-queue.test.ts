@@ -169,14 +169,15 @@ describe.skipIf(missing !== undefined)(`queues in a store${reason}`, () => {
     const { queues } = await storeStatus(pgStore(servers!.url), systemClock, 1)
     return queues.some(({ name }) => name === queue)
   }
-  const tables = (): Promise<string> =>
+  /** Tables of segments that no file has: queues of other tests, which live on, make new ones. */
+  const tablesOfNobody = (): Promise<string> =>
     servers!.ask(
       servers!.servers[0]!,
-      "SELECT count(*) FROM pg_tables WHERE schemaname = 'waybill' AND tablename ~ '^s[0-9]+$'",
+      `SELECT count(*) FROM pg_tables WHERE schemaname = 'waybill' AND tablename ~ '^s[0-9]+$'
+        AND substr(tablename, 2)::bigint NOT IN (SELECT file FROM waybill.file)`,
     )
 
   test('a queue is removed when it is empty, nobody runs it, and its removal was confirmed', async () => {
-    const before = await tables()
     const url = await made('mx6')
     const delivered: string[] = []
     let isReady = false
@@ -201,7 +202,7 @@ describe.skipIf(missing !== undefined)(`queues in a store${reason}`, () => {
     expect(await isThere('mx6')).toBe(true)
     expect(await remove('mx6', '--yes')).toBe(0)
     expect(await isThere('mx6')).toBe(false)
-    expect(await tables()).toBe(before)
+    expect(await tablesOfNobody()).toBe('0')
     await expect(remove('mx6', '--yes')).rejects.toMatchObject({ code: 'NOT_A_QUEUE' })
   })
 
