@@ -116,14 +116,14 @@ test('what sendmail gives to the relay is for aliases, too, and so is what comes
 })
 
 test.each([['yes'], ['no']])(
-  'a list of 20 000 is one message with --alias-limit; a thread: %s',
+  'a list of 5000 is one message with --alias-limit; a thread: %s',
   async (word) => {
-    const many = Array.from({ length: 20_000 }, (_, i) => `u${i}@example.net`)
+    const many = Array.from({ length: 5000 }, (_, i) => `u${i}@example.net`)
     const table = `list@example.com ${many.join('\n ')}\n`
-    const ways = ['--relay', '127.0.0.2:9', '--smtp-thread', word, '--alias-limit', '20000']
+    const ways = ['--relay', '127.0.0.2:9', '--smtp-thread', word, '--alias-limit', '5000']
     const relay = await start(table, ...ways)
     expect(await sendTo(await clientFrom(trusted, relay), ['list@example.com'])).toEqual([taken])
-    await expect.poll(() => relay.log).toMatch(/"recipientCount":20000[^\n]*"msg":"accepted"/)
+    await expect.poll(() => relay.log).toMatch(/"recipientCount":5000[^\n]*"msg":"accepted"/)
   },
 )
 
