@@ -7,6 +7,7 @@ src/relay/agents/PROTOCOL.md has the protocol. Addresses whose local part is `no
 to show how a recipient fails while others are delivered.
 """
 
+import os
 import sys
 
 
@@ -39,6 +40,9 @@ def main(path):
                 with open(path, "ab") as mbox:
                     mbox.write(b"From %s\n" % (fields["sender"] or "MAILER-DAEMON").encode())
                     mbox.write(data.replace(b"\r\n", b"\n").replace(b"\nFrom ", b"\n>From ") + b"\n")
+                    # Nothing is reported before a crash can no longer undo it.
+                    mbox.flush()
+                    os.fsync(mbox.fileno())
             except OSError as error:
                 report(tag, "deferred 4.3.0 %s" % error.strerror)
             else:

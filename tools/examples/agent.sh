@@ -4,10 +4,13 @@
 #   agent.sh DIRECTORY
 #
 # src/relay/agents/PROTOCOL.md has the protocol. `read` takes no octet behind its line, so `head`
-# finds the message where it begins.
+# finds the message where it begins. The name of a file has the number of this process: another
+# agent counts recipients from 1 too.
 directory=${1:?a directory is wanted}
 tags=''
 size=0
+newline='
+'
 while IFS=' ' read -r name value; do
   case $name in
     waybill)
@@ -18,18 +21,23 @@ while IFS=' ' read -r name value; do
     size) size=$value ;;
     to) tags="$tags ${value%% *}" ;;
     '')
-      if head -c "$size" >"$directory/.$id.$$"; then
+      report=''
+      if head -c "$size" >"$directory/.$id.$$" && sync "$directory/.$id.$$"; then
         for tag in $tags; do
-          if ln "$directory/.$id.$$" "$directory/$id.$tag"; then
-            echo "$tag delivered 2.0.0 stored as $id.$tag"
+          if ln "$directory/.$id.$$" "$directory/$id.$$.$tag"; then
+            report="$report$tag delivered 2.0.0 stored as $id.$$.$tag$newline"
           else
-            echo "$tag deferred 4.3.0 cannot be stored"
+            report="$report$tag deferred 4.3.0 cannot be stored$newline"
           fi
         done
+        rm -f "$directory/.$id.$$"
+        # Nothing is reported before a crash of the machine can no longer undo it.
+        sync "$directory" || exit 1
       else
-        for tag in $tags; do echo "$tag deferred 4.3.1 there is no room"; done
+        rm -f "$directory/.$id.$$"
+        for tag in $tags; do report="$report$tag deferred 4.3.1 there is no room$newline"; done
       fi
-      rm -f "$directory/.$id.$$"
+      printf '%s' "$report"
       ;;
   esac
 done

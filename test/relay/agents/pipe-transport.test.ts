@@ -59,16 +59,19 @@ test('the agent in shell stores each message whole, and is used again', async ()
   const transport = piped({ command: [example('agent.sh'), directory] })
   const data = Buffer.from('Subject: x\r\n\r\n\u00fcber\r\n'.repeat(20_000))
   const recipients = ['one@example.net', 'two@example.net']
-  expect(await deliver(transport, { recipients }, data)).toEqual([
-    { kind: 'delivered', response: '2.0.0 stored as q1.1' },
-    { kind: 'delivered', response: '2.0.0 stored as q1.2' },
+  const first = await deliver(transport, { recipients }, data)
+  const pid = /q1\.(\d+)\.1$/.exec(idOf(first))?.[1]
+  expect(first).toEqual([
+    { kind: 'delivered', response: `2.0.0 stored as q1.${pid}.1` },
+    { kind: 'delivered', response: `2.0.0 stored as q1.${pid}.2` },
   ])
   expect(await deliver(transport, { id: 'q2' })).toEqual([
-    { kind: 'delivered', response: '2.0.0 stored as q2.3' },
+    { kind: 'delivered', response: `2.0.0 stored as q2.${pid}.3` },
   ])
-  expect(await readFile(join(directory, 'q1.2'))).toEqual(data)
-  expect(await readFile(join(directory, 'q2.3'))).toEqual(someData)
-  expect((await readdir(directory)).sort()).toEqual(['q1.1', 'q1.2', 'q2.3'])
+  expect(await readFile(join(directory, `q1.${pid}.2`))).toEqual(data)
+  expect(await readFile(join(directory, `q2.${pid}.3`))).toEqual(someData)
+  const names = [`q1.${pid}.1`, `q1.${pid}.2`, `q2.${pid}.3`]
+  expect((await readdir(directory)).sort()).toEqual(names)
 })
 
 test('the agent in Python reports each recipient by itself', async () => {
