@@ -99,6 +99,9 @@ export interface Transport {
    * that was not aborted serves the next attempt, too, which saves making one for each.
    * Default: false. */
   readonly letsGoOfSignal?: boolean
+  /** Addresses of this machine that mail may leave from, for limits by source. Asked at every
+   * delivery. Default: none. */
+  readonly sources?: readonly string[] | undefined
   /** Closes connections: the queue has crashed. The next life in this process may use the
    * same transport. */
   close?(): void

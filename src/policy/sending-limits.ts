@@ -1,5 +1,5 @@
-/** How many deliveries may begin in a time, by nexthop, tag and sender, and which replies slow a
- * site. Pure.
+/** How many deliveries may begin in a time, by nexthop, tag, sender and source, and which
+ * replies slow a site. Pure.
  * Invariant: 1. In no time of `perMs` do more than `count` begin, of each name that a limit
  * matches. 2. Memory has a bound, whatever names come. 3. A delivery that waits changes no count.
  * Why a tenth at once and the rest evenly: a start knows nothing of the life before, and begins
@@ -14,8 +14,11 @@ export interface Rate {
   readonly perMs: number
 }
 
+export const limitKinds = ['nexthop', 'tag', 'sender', 'source'] as const
+
 export interface SendingLimit extends Rate {
-  readonly kind: 'nexthop' | 'tag' | 'sender'
+  /** `source`: the address of this machine that mail leaves from. */
+  readonly kind: (typeof limitKinds)[number]
   /** A pattern (glob.ts), case ignored; each name that it matches is counted separately. */
   readonly pattern: string
 }
@@ -35,6 +38,8 @@ export interface LimitedDelivery {
   readonly nexthop: string
   readonly sender: string
   readonly tags: readonly string[]
+  /** Where it may leave from; it counts for each. */
+  readonly sources: readonly string[]
   readonly priority: Priority
 }
 
@@ -188,7 +193,8 @@ export class SendingLimits {
     return { count: known.count, perMs: known.perMs, untilMs: known.untilMs, isNew }
   }
 
-  #bucketsOf({ transport, nexthop, sender, tags }: LimitedDelivery, nowMs: number): readonly Bucket[] {
+  #bucketsOf(delivery: LimitedDelivery, nowMs: number): readonly Bucket[] {
+    const { transport, nexthop, sender, tags, sources } = delivery
     const found: Bucket[] = []
     const name = nexthop.toLowerCase()
     const slowed = this.#slowed.get(`${transport} ${name}`)
@@ -198,6 +204,7 @@ export class SendingLimits {
     this.#add(found, 'nexthop', name, nowMs)
     this.#add(found, 'sender', sender.toLowerCase(), nowMs)
     for (const tag of tags) this.#add(found, 'tag', tag.toLowerCase(), nowMs)
+    for (const source of sources) this.#add(found, 'source', source.toLowerCase(), nowMs)
     return found
   }
 

@@ -68,7 +68,7 @@ export type DestinationState =
 /** What keeps mail for a site waiting (policy/sending-limits.ts). */
 export interface WaitingLimit {
   /** `reply`: the site has asked for patience, and `name` is its nexthop. */
-  readonly kind: 'nexthop' | 'tag' | 'sender' | 'reply'
+  readonly kind: 'nexthop' | 'tag' | 'sender' | 'source' | 'reply'
   /** What is counted: a nexthop, a tag, a sender. */
   readonly name: string
   readonly count: number

@@ -9,6 +9,7 @@ const to = (nexthop: string, more: Partial<LimitedDelivery> = {}): LimitedDelive
   nexthop,
   sender: 'ada@example.org',
   tags: [],
+  sources: [],
   priority: 'normal',
   ...more,
 })
@@ -17,7 +18,7 @@ const due = { kind: 'due' } as const
 const fresh = { kind: 'new' } as const
 const hourMs = 3_600_000
 
-const table = (text: string): SendingLimits => new SendingLimits(limitsIn(text, 'limits'), [], 0)
+const table = (text: string): SendingLimits => new SendingLimits(limitsIn(text, 'limits', true), [], 0)
 
 /** How many of these begin at this moment. */
 const begun = (limits: SendingLimits, delivery: LimitedDelivery, nowMs: number, count = 100): number => {
@@ -85,6 +86,19 @@ test('every limit that means a delivery has to let it begin, and one that does n
   expect(begun(limits, to('b.example', { sender: 'bob@example.net', tags: ['news'] }), 60_000)).toBe(1)
 })
 
+test('a delivery counts for each address that it may leave from', () => {
+  const limits = table('source 192.0.2.* 2/hour\nsource 2001:DB8::1 5/hour')
+  expect(begun(limits, to('a.example', { sources: ['192.0.2.1'] }), 0)).toBe(1)
+  expect(begun(limits, to('b.example', { sources: ['192.0.2.1', '2001:db8::1'] }), 0)).toBe(0)
+  expect(begun(limits, to('b.example', { sources: ['192.0.2.2', '2001:db8::1'] }), 0)).toBe(1)
+  expect(limits.take(to('b.example', { sources: ['2001:db8::1'] }), due, 0, 0)?.limit).toMatchObject({
+    kind: 'source',
+    name: '2001:db8::1',
+  })
+  expect(begun(limits, to('c.example', { sources: ['198.51.100.1'] }), 0)).toBe(100)
+  expect(begun(limits, to('c.example'), 0)).toBe(100)
+})
+
 test('of a kind the first line counts, and one name given twice counts once', () => {
   const limits = table('nexthop big.example 60/minute\nnexthop * 1/day\ntag * 10/second')
   expect(begun(limits, to('big.example'), hourMs)).toBe(6)
@@ -137,7 +151,7 @@ test.each([
 })
 
 test('memory is bounded, whatever names come, and a name that is in use keeps its count', () => {
-  const limits = new SendingLimits(limitsIn('nexthop * 2/hour', 'limits'), [], 0)
+  const limits = new SendingLimits(limitsIn('nexthop * 2/hour', 'limits', true), [], 0)
   for (let n = 0; n < 3 * bucketsMax; n++) limits.take(to(`${n}.example`), fresh, n, 0)
   expect(limits.bucketCount).toBeLessThanOrEqual(bucketsMax)
   expect(begun(limits, to(`${3 * bucketsMax - 1}.example`), 3 * bucketsMax)).toBe(0)
@@ -145,21 +159,22 @@ test('memory is bounded, whatever names come, and a name that is in use keeps it
 
 test('limits that are read again go on counting', () => {
   const text = 'nexthop a.example 2/hour\n'
-  const before = new SendingLimits(limitsIn(text, 'limits'), [], 0)
+  const before = new SendingLimits(limitsIn(text, 'limits', true), [], 0)
   expect(begun(before, to('a.example'), 0)).toBe(1)
-  const after = new SendingLimits(limitsIn(`${text}tag x 1/day`, 'limits'), [], 0, before)
+  const after = new SendingLimits(limitsIn(`${text}tag x 1/day`, 'limits', true), [], 0, before)
   expect(begun(after, to('a.example'), 0)).toBe(0)
 })
 
 test.each([
-  ['nexthop a.example', /expected nexthop, tag, sender/],
-  ['domain a.example 5/s', /expected nexthop, tag, sender/],
+  ['nexthop a.example', /expected nexthop, tag, sender, source/],
+  ['source 192.0.2.1 5/s', /a limit by source needs --source-address/],
+  ['domain a.example 5/s', /expected nexthop, tag, sender, source/],
   ['tag x 5/fortnight', /no rate/],
   ['tag x 0/s', /no rate/],
   ['tag x 5/s more', /expected nexthop/],
   ['tag [x 5/s', /no pattern/],
 ])('the line %j of limits is refused, with its number', (line, reason) => {
-  const read = (): unknown => limitsIn(`# one\n${line}`, 'limits')
+  const read = (): unknown => limitsIn(`# one\n${line}`, 'limits', false)
   expect(read).toThrow(reason)
   expect(read).toThrow(expect.objectContaining({ place: { option: 'limits', path: 'limits', line: 2 } }))
 })

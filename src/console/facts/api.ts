@@ -104,7 +104,7 @@ export type DestinationState =
     }
 
 export interface WaitingLimit {
-  readonly kind: 'nexthop' | 'tag' | 'sender' | 'reply'
+  readonly kind: 'nexthop' | 'tag' | 'sender' | 'source' | 'reply'
   readonly name: string
   readonly count: number
   readonly perMs: number

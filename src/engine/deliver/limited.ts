@@ -61,7 +61,8 @@ export class Limited {
     const { transport, nexthop } = entry
     const { sender, priority } = message.envelope
     const chance = this.#parts.options.prng.uint32() / 2 ** 32
-    const delivery = { transport, nexthop, sender, tags: tagsOf(message.envelope), priority }
+    const sources = this.#parts.options.transports[transport]?.sources ?? []
+    const delivery = { transport, nexthop, sender, tags: tagsOf(message.envelope), sources, priority }
     const wait = this.#limits.take(delivery, this.#comingOf(message), nowMs, chance)
     if (wait === undefined) return false
     const untilMs = nowMs + wait.waitMs

@@ -4,7 +4,7 @@ import { integerOption } from '../../base/option-values.js'
 import { WaybillError } from '../../errors.js'
 import { parseGlob } from '../../policy/glob.js'
 import type { RetryPolicy } from '../../policy/retry-policy.js'
-import type { ReplyShaping, SendingLimit } from '../../policy/sending-limits.js'
+import { limitKinds, type ReplyShaping, type SendingLimit } from '../../policy/sending-limits.js'
 import { checkedParameters } from '../../scheduler/parameter-bounds.js'
 import type { QueueOptions } from './options.js'
 
@@ -76,8 +76,8 @@ export function checkLimits(limits: readonly SendingLimit[]): readonly SendingLi
   const checked = listOf('limits', limits)
   checked.forEach(({ kind, pattern, count, perMs }, i) => {
     const option = `limits[${i}]`
-    if (!['nexthop', 'tag', 'sender'].includes(kind))
-      throw new WaybillError('OPTION_INVALID', 'expected nexthop, tag or sender', {
+    if (!limitKinds.includes(kind))
+      throw new WaybillError('OPTION_INVALID', `expected one of ${limitKinds.join(', ')}`, {
         option: `${option}.kind`,
       })
     checkRate(option, count, perMs)

@@ -40,7 +40,7 @@ export interface QueueOptions {
    * `defaultDestinationRateDelay` for all transports, `transports: { smtp: { destinationRateDelay }
    * }` for one, where each says what it means. The limit of active messages is `activeCountMax`. */
   readonly scheduler?: Omit<SchedulerOptions, 'qmgrMessageActiveLimit'>
-  /** How many messages may be sent in a time, by nexthop, tag and sender (src/policy/LIMITS.md).
+  /** How many messages may be sent in a time, by nexthop, tag, sender and source (LIMITS.md).
    * Counts are in memory: each life begins anew. Default: no limits. */
   readonly limits?: readonly SendingLimit[]
   /** Replies that slow a site for a while. Default: none do. */

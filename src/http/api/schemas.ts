@@ -132,7 +132,7 @@ const destination = object({
   rate: { type: 'number' },
   limit: orNull(
     object({
-      kind: { enum: ['nexthop', 'tag', 'sender', 'reply'] },
+      kind: { enum: ['nexthop', 'tag', 'sender', 'source', 'reply'] },
       name: text,
       count,
       perMs: count,

@@ -73,6 +73,9 @@ export class ClauseAgents {
   before(name: string, transport: Transport): Transport {
     this.#userCount++
     return {
+      get sources() {
+        return transport.sources
+      },
       deliver: (request, signal) => {
         const settings = this.#options.policy()?.settingsFor(name, request.nexthop)
         if (settings === undefined || settings.command === '') return transport.deliver(request, signal)

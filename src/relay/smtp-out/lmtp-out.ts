@@ -38,11 +38,13 @@ export function lmtpTransport({ path, ...options }: LmtpTransportOptions = {}): 
   const policies = serverPoliciesOf(options)
   const { host, port = 24 } = options
   const all = path === undefined ? host && `[${host}]:${port}` : `unix:${path}`
-  return smtpDelivery(new OutSessions({ ...options, lmtp: true }), ({ nexthop }) => {
+  const delivery = smtpDelivery(new OutSessions({ ...options, lmtp: true }), ({ nexthop }) => {
     const server = lmtpServer(all ?? nexthop, port)
     if (server === undefined) return badNexthop(nexthop)
     return ['path' in server ? atSocket(server.path) : withDemand(atPort(server), policies)]
   })
+  // Most is for mailboxes here: no limit of what leaves from an address means it.
+  return { ...delivery, sources: undefined }
 }
 
 /** @param text a nexthop @returns undefined for what is none */

@@ -109,6 +109,11 @@ export class OutSessions {
     return undefined
   }
 
+  /** Where they may begin; undefined: the system chooses. */
+  get sources(): readonly string[] | undefined {
+    return this.#sources && [...this.#sources.values()]
+  }
+
   /** A session for this attempt alone. */
   async opened(place: Place, attempts: number, signal: AbortSignal): Promise<Session | SiteTrouble> {
     const { tls } = place

@@ -55,6 +55,7 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
   return {
     deliver: (request, signal) => delivery.deliver(request, signal),
     letsGoOfSignal: true,
+    sources: sessions.sources,
     close: () => sessions.close(),
   }
 }

@@ -4,10 +4,9 @@
 import { WaybillError, type Place } from '../../errors.js'
 import { readDuration } from '../../policy/duration.js'
 import { GlobError, parseGlob } from '../../policy/glob.js'
-import type { Rate, ReplyShaping, SendingLimit } from '../../policy/sending-limits.js'
+import { limitKinds, type Rate, type ReplyShaping, type SendingLimit } from '../../policy/sending-limits.js'
 import { tableLines } from './table-lines.js'
 
-const kinds = ['nexthop', 'tag', 'sender'] as const
 const unitsMs: Readonly<Record<string, number>> = {
   s: 1000,
   sec: 1000,
@@ -21,13 +20,16 @@ const unitsMs: Readonly<Record<string, number>> = {
 }
 const countMost = 1_000_000_000
 
-/** Lines `nexthop mx.example.net 10/second`. @throws WaybillError OPTION_INVALID */
-export function limitsIn(text: string, path: string): readonly SendingLimit[] {
+/** Lines `nexthop mx.example.net 10/second`.
+ * @param namesSources where mail leaves from is known
+ * @throws WaybillError OPTION_INVALID */
+export function limitsIn(text: string, path: string, namesSources: boolean): readonly SendingLimit[] {
   return [...tableLines(text, 'limits', path)].map(({ text: line, place }) => {
     const [kind, pattern, rate, ...more] = line.trim().split(/\s+/)
-    const known = kinds.find((name) => name === kind)
+    const known = limitKinds.find((name) => name === kind)
     if (known === undefined || pattern === undefined || rate === undefined || more.length > 0)
-      throw invalid(`expected ${kinds.join(', ')}, then a pattern and a rate such as 10/second`, place)
+      throw invalid(`expected ${limitKinds.join(', ')}, then a pattern and a rate such as 10/second`, place)
+    if (known === 'source' && !namesSources) throw invalid('a limit by source needs --source-address', place)
     const lowered = pattern.toLowerCase()
     checkPattern(lowered, place)
     return { kind: known, pattern: lowered, ...rateOf(rate, place) }

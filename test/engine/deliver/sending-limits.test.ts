@@ -94,6 +94,35 @@ test('by tag, and by sender; a change takes hold at once', async () => {
   })
 })
 
+test('by source: of the transports that send from there, whatever they say of it later', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    let sources = ['192.0.2.1']
+    const out = {
+      ...noting(stage, begun),
+      get sources() {
+        return sources
+      },
+    }
+    const queue = await stage.open({
+      retry: fixedRetry([1000], 1e8),
+      transports: { out, plain: noting(stage, begun) },
+      route: (address) => ({ transport: address.startsWith('p') ? 'plain' : 'out', nexthop: 'a.example' }),
+      limits: [{ kind: 'source', pattern: '192.0.2.*', count: 1, perMs: 60_000 }],
+    })
+    for (const to of ['one', 'two', 'plain1', 'plain2']) await queue.submit(submission(`${to}@a.example`))
+    await pause(stage, 2000)
+    expect(begun.map(({ to }) => to).sort()).toEqual([
+      'one@a.example',
+      'plain1@a.example',
+      'plain2@a.example',
+    ])
+    sources = ['198.51.100.1']
+    await queue.flush({ all: true })
+    await stage.until('all is delivered', () => begun.length === 4, 50_000)
+  })
+})
+
 test('limited mail expires as always', async () => {
   await simulated(async (stage) => {
     const begun: Begun[] = []

@@ -18,8 +18,15 @@ const at = (name: string): string => join(directory, name)
 const waybill = (...words: string[]): Promise<Ended> => runWaybill(words, { directory })
 const onQueue = (...words: string[]): Promise<Ended> => waybill(...words, '--queue', at('queue'))
 
-async function started(...args: string[]): Promise<{ relay: RelayProcess; client: RawClient }> {
-  const relay = new RelayProcess(['--queue', at('queue'), '--maildir', at('mail'), ...args])
+interface Started {
+  readonly relay: RelayProcess
+  readonly client: RawClient
+}
+
+const started = (...args: string[]): Promise<Started> => startedFor(['--maildir', at('mail'), ...args])
+
+async function startedFor(args: readonly string[]): Promise<Started> {
+  const relay = new RelayProcess(['--queue', at('queue'), ...args])
   onTestFinished(() => relay.kill())
   await relay.start()
   const client = await rawClient(relay.endpoint.port)
@@ -64,8 +71,21 @@ test('more than a limit waits and is shown, a wrong table changes nothing, and a
   await expect.poll(() => relay.log).toMatch(/a limit delays no mail any more/)
 })
 
+test('mail that leaves from an address counts for its limit', async () => {
+  const server = await foreignServer(() => undefined)
+  onTestFinished(() => server.close())
+  await writeFile(at('limits'), 'source 127.0.0.1 1/day\n')
+  const from = ['--limits', at('limits'), '--source-address', '127.0.0.1']
+  const { client } = await startedFor(['--relay', `${server.host}:${server.port}`, ...from])
+  for (const name of ['ada', 'grace']) await send(client, `${name}@far.example`)
+  await expect
+    .poll(async () => (await onQueue('destinations')).stdout)
+    .toMatch(/mail waits for 1 in 1d of source 127\.0\.0\.1/)
+})
+
 test.each([
-  ['limits', 'tag x\n', /expected nexthop, tag, sender, [^]*limits, line 1\)/],
+  ['limits', 'source 127.0.0.1 1/day\n', /a limit by source needs --source-address[^]*limits, line 1\)/],
+  ['limits', 'tag x\n', /expected nexthop, tag, sender, source, [^]*limits, line 1\)/],
   ['shaping', '\n421 to 5\n', /expected words of a reply, [^]*shaping, line 2\)/],
 ])('with a wrong table of --%s no relay starts', async (option, text, words) => {
   await writeFile(at(option), text)

@@ -57,6 +57,9 @@ export function withLoggedAttempts(
   if (!log.isLevelEnabled('debug')) return transports
   const logged = (name: string, transport: Transport): Transport => ({
     letsGoOfSignal: transport.letsGoOfSignal === true,
+    get sources() {
+      return transport.sources
+    },
     close: () => transport.close?.(),
     deliver: (request, signal) => {
       const { id, sender, recipients, nexthop, attempts } = request

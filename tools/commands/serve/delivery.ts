@@ -182,6 +182,7 @@ export async function transportOf(
   return {
     deliver: (request, signal) => (isRelay(request.nexthop) ? toRelay : elsewhere).deliver(request, signal),
     letsGoOfSignal: true,
+    sources: toRelay.sources,
     close: () => {
       toRelay.close?.()
       elsewhere.close?.()

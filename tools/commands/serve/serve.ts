@@ -181,7 +181,7 @@ export const serve: Command = {
     },
     limits: {
       value: 'FILE',
-      help: 'what may be sent in a time, by lines `nexthop *.example.net 10/second`, `tag newsletter 600/minute` and\n`sender *@example.org 20000/day`; more than that waits',
+      help: 'what may be sent in a time, by lines `nexthop *.example.net 10/second`, `tag newsletter 600/minute`,\n`sender *@example.org 20000/day` and `source 192.0.2.1 50000/day` (--source-address); more waits',
     },
     shaping: {
       value: 'FILE',

@@ -76,7 +76,9 @@ export async function tablesOf(args: Arguments): Promise<Tables> {
 
 async function limitsOf(args: Arguments): Promise<readonly SendingLimit[]> {
   const path = args.one('limits')
-  return path === undefined ? [] : limitsIn(await fileTextOf('limits', path), path)
+  return path === undefined
+    ? []
+    : limitsIn(await fileTextOf('limits', path), path, args.isSet('source-address'))
 }
 
 /** Common replies, or those of a file. */

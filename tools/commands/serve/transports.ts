@@ -88,6 +88,10 @@ class ReplaceableTransport implements Transport {
     return this.#transport.letsGoOfSignal === true
   }
 
+  get sources(): readonly string[] | undefined {
+    return this.#transport.sources
+  }
+
   /** The one before keeps its connections until its attempts have ended, and a little longer. */
   replace(by: Transport): void {
     this.#transport = by
