@@ -2,7 +2,7 @@
 export type { Change } from './engine/life/change.js'
 export { openQueue } from './queue.js'
 export type { Clock, Timer } from './base/clock.js'
-export type { Notify, NotifyWhen, RecipientDsn, Relayed, Ret } from './base/notification.js'
+export type { AskedRecipient, Notify, NotifyWhen, RecipientDsn, Relayed, Ret } from './base/notification.js'
 export { newMessageId, type MessageId } from './base/message-id.js'
 export type { Prng } from './base/prng.js'
 export type { AttemptOptions } from './delivery/attempt.js'
@@ -44,7 +44,7 @@ export type {
 export { postOutcomes } from './relay/webhook.js'
 export type { OutcomeSource, WebhookBody, WebhookOptions, WebhookTrouble } from './relay/webhook.js'
 export type { QueueOutcome, QueueOutcomeKind } from './record/outcome.js'
-export type { AskedRecipient, SubmissionDsn } from './engine/accept/submission-dsn.js'
+export type { SubmissionDsn } from './engine/accept/submission-dsn.js'
 export { isWaybillError, WaybillError, type ErrorCode, type Place, type SmtpReply } from './errors.js'
 export type {
   DeliveryRequest,

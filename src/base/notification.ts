@@ -24,6 +24,11 @@ export interface RecipientDsn {
   readonly orcpt?: string | undefined
 }
 
+/** A recipient with requests. */
+export interface AskedRecipient extends RecipientDsn {
+  readonly address: string
+}
+
 /** A request as a number, one bit for each event; 0 is no request. */
 const bits: Readonly<Record<NotifyWhen, number>> = { success: 1, failure: 2, delay: 4 }
 const neverBit = 8

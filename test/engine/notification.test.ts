@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { RecipientDsn } from '../../src/base/notification.js'
 import type { DeliveryRequest, Outcome } from '../../src/delivery/transport.js'
 import type { ListedMessage } from '../../src/admin/select/listing.js'
-import type { AskedRecipient } from '../../src/engine/accept/submission-dsn.js'
+import type { AskedRecipient } from '../../src/base/notification.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import { reportNames } from '../../src/sim/model/model-reports.js'
 import {

@@ -63,6 +63,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'runner-past-durable': { hunt: 'random', seed: 1 },
   'outcome-not-recorded': { hunt: 'random', seed: 1, op: 172 },
   'given-up-without-record': { hunt: 'expired apart', seed: 1, op: 179 },
+  'requeue-forgets-recipient': { hunt: 'random', seed: 6, op: 0 },
   'success-waits-for-sync': { hunt: 'random', seed: 4 },
   'finish-before-report': { hunt: 'random', seed: 3, op: 166 },
   'report-written-twice': { hunt: 'random', seed: 1, op: 172 },

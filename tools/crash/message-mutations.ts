@@ -31,6 +31,13 @@ export const messageMutations: readonly Mutation[] = [
     'message, [], false,',
   ),
   one(
+    'requeue-forgets-recipient',
+    'a message that is requeued keeps all recipients that are said to stand for those that wait',
+    'engine/settle/requeued-recipients.js',
+    'recipients: checked.recipients,',
+    'recipients: checked.recipients.slice(1),',
+  ),
+  one(
     'success-waits-for-sync',
     'a success asks for a prompt sync',
     'engine/deliver/dispatch.js',

@@ -22,11 +22,6 @@ export interface SubmissionDsn {
   readonly notify?: Notify | undefined
 }
 
-/** A recipient with requests. */
-export interface AskedRecipient extends RecipientDsn {
-  readonly address: string
-}
-
 /** Recipients, each once, and what is asked for them. */
 export interface Distinct {
   readonly addresses: readonly string[]

@@ -3,6 +3,7 @@
 import type { Readable } from 'node:stream'
 import { addressKind } from '../../base/mail-address.js'
 import { isSubmitterId, type MessageId } from '../../base/message-id.js'
+import type { AskedRecipient } from '../../base/notification.js'
 import { isRecordText, signalOption } from '../../base/option-values.js'
 import { WaybillError } from '../../errors.js'
 import type { EnvelopeDsn } from '../../record/dsn.js'
@@ -10,7 +11,7 @@ import type { Priority } from '../../record/envelope.js'
 import { keyBytesMax } from '../../record/keys.js'
 import type { EnvelopeTerms } from '../../record/terms.js'
 import type { EngineOptions } from '../life/options.js'
-import { checkedDsn, type AskedRecipient, type SubmissionDsn } from './submission-dsn.js'
+import { checkedDsn, type SubmissionDsn } from './submission-dsn.js'
 import { checkedTerms, type SubmissionTerms } from './submission-terms.js'
 
 /** A member that there is not is refused: `sendAt`, which nobody heeds, would be mail at

@@ -1,6 +1,7 @@
 /** The options of `openQueue`. Every number has a unit, a default and bounds, checked here
  * and nowhere else. */
 import { systemClock, type Clock } from '../../base/clock.js'
+import type { AskedRecipient } from '../../base/notification.js'
 import { checkOptionNames, type OptionNames } from '../../base/option-names.js'
 import { integerOption, methodsOption, waitMsMax } from '../../base/option-values.js'
 import { systemPrng, type Prng } from '../../base/prng.js'
@@ -57,6 +58,11 @@ export interface QueueOptions {
    * throws, and an answer that is no list, is a `warning` with OPTION_INVALID: it is asked again
    * later, and no report is lost. Default: none. */
   readonly reportRecipients?: (sender: string) => readonly string[]
+  /** Who gets a message that is requeued, of which these have not had it yet: for tables of aliases
+   * that have changed. At least one; what was asked for each goes along, and the same address twice
+   * is one recipient. It answers at once. What it throws, and what is no such list, is a `warning`,
+   * and the message stays as it was. Default: the same. */
+  readonly requeueRecipients?: (recipients: readonly AskedRecipient[]) => readonly (string | AskedRecipient)[]
   /** Largest message, bytes, 1 … 2 GiB. Default 50 MiB. */
   readonly dataBytesMax?: number
   /** Data up to this stands in the log, larger data in a separate file; bytes, 0 … an eighth of a
@@ -134,6 +140,7 @@ const names: OptionNames<QueueOptions> = {
   attempt: true,
   reportingMta: true,
   reportRecipients: true,
+  requeueRecipients: true,
   dataBytesMax: true,
   inlineBytesMax: true,
   recipientCountMax: true,
@@ -204,6 +211,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     attempt: given.attempt ?? {},
     reportingMta: checkHost(given.reportingMta ?? 'localhost'),
     reportRecipients: checkFunction('reportRecipients', given.reportRecipients ?? nobodyElse),
+    requeueRecipients: checkFunction('requeueRecipients', given.requeueRecipients ?? sameRecipients),
     dataBytesMax: integerOption('dataBytesMax', given.dataBytesMax ?? 50 * mebibyte, 1, 2 ** 31),
     inlineBytesMax: integerOption(
       'inlineBytesMax',
@@ -260,6 +268,8 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
 }
 
 const nobodyElse = (): readonly string[] => []
+
+export const sameRecipients = (recipients: readonly AskedRecipient[]): readonly AskedRecipient[] => recipients
 
 function checkFunction<T>(option: string, value: T): T {
   if (typeof value !== 'function') throw new WaybillError('OPTION_INVALID', 'expected a function', { option })

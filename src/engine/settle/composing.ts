@@ -24,6 +24,7 @@ import type { Parts } from '../life/parts.js'
 import { diskFull } from '../life/trouble.js'
 import { nowOf } from './message-age.js'
 import { fixedData, remainderOf, replacementFacts, type EnvelopeChanges } from './replacement.js'
+import { requeuedRecipients } from './requeued-recipients.js'
 import { outcomesOf, report, type Report, type ReportedOutcome } from './reporting.js'
 import { expiriesOf, reasonsOf } from './waiters.js'
 
@@ -153,7 +154,9 @@ export class Composing {
     const final = finals(message)
     const late = warns ? delays(message) : []
     await betweenPieces(this.#parts, recipientCount)
-    const remainder = await remainderOf(message, reader)
+    const left = await remainderOf(message, reader)
+    const remainder =
+      changes.isNew === true ? requeuedRecipients(message.envelope, left, this.#parts.options) : left
     await betweenPieces(this.#parts, recipientCount)
     const data = fixedData(message) ?? ((await reader.data(message)) as Buffer)
     const replacementBy = (written: Report | undefined, isTold: boolean): Replacement => {

@@ -18,6 +18,7 @@ export interface Remainder {
   readonly notes: readonly OutcomeNote[]
   /** What was asked for them. */
   readonly dsn: EnvelopeDsn | undefined
+  readonly smtputf8: boolean
 }
 
 /** The recipients that have no final outcome. */
@@ -36,9 +37,9 @@ export async function remainderOf(message: ActiveMessage, reader: MessageReader)
   // Of those that were not attempted again the reasons of the attempt before stay.
   for (const note of message.envelope.notes) keep(note, 'pending')
   for (const note of message.notesOf('deferred')) keep(note, 'deferred')
-  const { dsn: all } = message.envelope
+  const { dsn: all, smtputf8 } = message.envelope
   const dsn = all === undefined ? undefined : remainingDsn(message, all, indexes, orcpts)
-  return { indexes, recipients, notes: condensed(notes), dsn }
+  return { indexes, recipients, notes: condensed(notes), dsn, smtputf8 }
 }
 
 function remainingDsn(
@@ -71,7 +72,7 @@ const requeuesMax = 999
 /** @param warnings delay warnings that the sender will have had */
 export function replacementFacts(
   message: ActiveMessage,
-  { notes, dsn }: Pick<Remainder, 'notes' | 'dsn'>,
+  { notes, dsn, smtputf8 }: Pick<Remainder, 'notes' | 'dsn' | 'smtputf8'>,
   warnings: number,
   changes: EnvelopeChanges,
   now: Now,
@@ -83,7 +84,7 @@ export function replacementFacts(
   return {
     id: envelope.id,
     sender: envelope.sender,
-    smtputf8: envelope.smtputf8,
+    smtputf8,
     dataBytes: envelope.dataBytes,
     checksum: envelope.checksum,
     replaces: nowhere,

@@ -2,8 +2,7 @@
  * Invariant: who was told 250 at RCPT gets what the aliases said then, whatever they say at the
  * data; all of it fits one message, and each address is in it once. */
 import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
-import { notifyBits, notifyOf, type Notify } from '../../base/notification.js'
-import type { AskedRecipient } from '../../engine/accept/submission-dsn.js'
+import { notifyBits, notifyOf, type AskedRecipient, type Notify } from '../../base/notification.js'
 import { WaybillError } from '../../errors.js'
 import { addressKey } from '../tables/address-pattern.js'
 import { expanded, type Aliases, type Expansion } from '../tables/aliases.js'

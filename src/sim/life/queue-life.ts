@@ -136,6 +136,8 @@ export class QueueLife {
           prng: world.fork(),
           transports: { scripted: this.transport },
           route: routeOf,
+          // In another order: what was asked for each goes along.
+          requeueRecipients: (recipients) => [...recipients].reverse(),
         }),
         { eventsMax },
       )

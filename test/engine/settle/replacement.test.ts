@@ -21,7 +21,7 @@ function attemptsAfter(known: Partial<Carried>): number {
   const message = new ActiveMessage(envelope, place, position(9000), { ...carried, ...known })
   const facts = replacementFacts(
     message,
-    { notes: [], dsn: undefined },
+    { notes: [], dsn: undefined, smtputf8: false },
     message.warnings,
     {},
     {

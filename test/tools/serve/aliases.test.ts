@@ -57,6 +57,19 @@ async function mailOf(mailbox: string): Promise<string[]> {
   return Promise.all(files.map((file) => readFile(join(at('mail'), mailbox, 'new', file), 'utf8')))
 }
 
+test('what waits goes where the table says at a requeue, and not where it said when it came', async () => {
+  const relay = await start('info@example.com carol@closed.test, ada@example.com\n', '--relay', '127.0.0.2:1')
+  expect(await sendTo(await clientFrom(trusted, relay), ['info@example.com'])).toEqual([taken])
+  await expect.poll(() => mailOf('ada@example.com')).toHaveLength(1)
+  await writeFile(at('aliases'), 'carol@closed.test bob@example.com\n')
+  expect((await runWaybill(['reload', '--queue', at('queue')], { directory })).exitCode).toBe(0)
+  const { stdout } = await runWaybill(['requeue', '--all', '--queue', at('queue')], { directory })
+  expect(stdout).toMatch(/requeued 1 message/)
+  await expect.poll(() => mailOf('bob@example.com')).toHaveLength(1)
+  expect((await mailOf('bob@example.com'))[0]).toContain('X-Original-To: info@example.com')
+  expect(await mailOf('ada@example.com')).toHaveLength(1)
+})
+
 test.each([['yes'], ['no']])(
   'mail for an alias goes where it leads, here and outside, and what a stranger sent is not signed; a thread: %s',
   async (word) => {

@@ -4,8 +4,15 @@
  * otherwise is none. */
 import { comparableDomainOf } from '../../../src/base/mail-address.js'
 import { isWaybillError, WaybillError } from '../../../src/errors.js'
-import { fixedRetry, postfixRetry, type Route, type Transport } from '../../../src/index.js'
+import {
+  fixedRetry,
+  postfixRetry,
+  type AskedRecipient,
+  type Route,
+  type Transport,
+} from '../../../src/index.js'
 import { expanded } from '../../../src/relay/tables/aliases.js'
+import { expandedAll } from '../../../src/relay/smtp-in/expanded-recipients.js'
 import { lmtpTransport } from '../../../src/relay/smtp-out/lmtp-out.js'
 import { nexthopParts, readDestination } from '../../../src/relay/tables/mail-destination.js'
 import { maildirTransport } from '../../../src/relay/maildir/maildir.js'
@@ -28,7 +35,7 @@ import type { ClientOptions } from '../parameters/client-parameters.js'
 import { daneOf } from './dane.js'
 import { noRoutes, routesIn, type RouteTable } from './route-table.js'
 import { transportLocal, transportRelay, transportUsual } from '../parameters/transport-names.js'
-import { delimitersOf, fileTextOf } from './secrets.js'
+import { delimitersOf, fileTextOf, recipientsOfMessageMax } from './secrets.js'
 import { noTlsPolicy, tlsPolicyIn, type TlsPolicyTable } from './tls-policy-table.js'
 import {
   formatEndpoint,
@@ -279,6 +286,14 @@ export function routeOf(
 export const reportRecipientsOf = ({ aliases }: OwnMail, sender: string): readonly string[] => [
   ...((aliases && expanded(aliases, sender))?.values() ?? []),
 ]
+
+/** @see Postfix: what `postsuper -r` requeues passes through cleanup(8) @throws WaybillError
+ * RECIPIENTS_TOO_MANY */
+export const requeueRecipientsOf = (
+  { aliases }: OwnMail,
+  recipients: readonly AskedRecipient[],
+): readonly (string | AskedRecipient)[] =>
+  aliases === undefined ? recipients : expandedAll(recipients, aliases, recipientsOfMessageMax)
 
 /** @throws UsageError */
 export function retryOf(

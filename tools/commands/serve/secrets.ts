@@ -100,7 +100,7 @@ export async function aliasesOf(args: Arguments): Promise<Aliases | undefined> {
 }
 
 /** The queue's `recipientCountMax`, which `serve` leaves as it is. */
-const recipientsOfMessageMax = 100_000
+export const recipientsOfMessageMax = 100_000
 
 /** What may stand before an extension; '' when addresses have none. @throws UsageError */
 export function delimitersOf(args: Arguments): string {

@@ -39,6 +39,7 @@ import {
   maildirUsual,
   mtaStsOf,
   reportRecipientsOf,
+  requeueRecipientsOf,
   retryOf,
   routeOf,
   sourcesOf,
@@ -443,6 +444,7 @@ async function runWith(
     dataBytesMax: server.sizeBytesMax + receivedBytesMax,
     reportingMta: settings.hostname,
     reportRecipients: (sender) => reportRecipientsOf(said.tables.clients, sender),
+    requeueRecipients: (recipients) => requeueRecipientsOf(said.tables.clients, recipients),
   }
   const opened = await openHome(settings.home, options, log).catch((error: unknown) => {
     if (isWaybillError(error, 'DISK_FULL')) process.stderr.write(roomNeeded)
