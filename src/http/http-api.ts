@@ -7,6 +7,7 @@ import type { SubmitDoor } from './api/route.js'
 import { Operations, type OperationWitness } from './api/operations.js'
 import { Figures } from './figures/figures.js'
 import type { RelayFacts } from './figures/problems.js'
+import type { QueuePlace } from './figures/queues.js'
 import { threadedInspect } from './inspection/inspector.js'
 import type { Inspect } from './inspection/orders.js'
 import { listenHttp, type HttpListener } from './http-server.js'
@@ -22,6 +23,8 @@ export interface HttpApiOptions extends OperationWitness {
   readonly hostname: string
   /** What is known beside the queue. */
   readonly facts?: () => RelayFacts
+  /** Where the queue lies, for lists. Default: in a directory, and it is called `queue`. */
+  readonly place?: QueuePlace
   /** The queue's, for what is read from its files. Default: the API does not read them. */
   readonly directory?: string
   /** Where the counts of a day are kept over restarts. Default: nowhere. */
@@ -74,13 +77,14 @@ export class HttpApi {
 
   /** Resolves when it answers there. @throws the system's error when the port cannot be had */
   listen(place: HttpPlace): Promise<HttpListener> {
-    const { tokens, door, version, hostname, onError, clock } = this.#options
+    const { tokens, door, version, hostname, onError, clock, place: lies } = this.#options
     return listenHttp(this.#queue, {
       ...place,
       tokens,
       door,
       figures: this.#figures,
       operations: this.#operations,
+      place: lies,
       inspect: this.#inspect,
       version,
       hostname,

@@ -24,6 +24,7 @@ import { submitRoutes } from './api/submit-routes.js'
 import type { Inspect } from './inspection/orders.js'
 import { Views } from './content/views.js'
 import type { Figures } from './figures/figures.js'
+import type { QueuePlace } from './figures/queues.js'
 import { BodyBudget } from './wire/body-budget.js'
 import { Connections } from './wire/connections.js'
 import { EventStreams } from './wire/event-streams.js'
@@ -47,6 +48,8 @@ export interface HttpOptions {
   /** Where mail goes in. Default: the queue. */
   readonly door?: SubmitDoor | undefined
   readonly figures: Figures
+  /** Where the queue lies. Default: in a directory, and it is called `queue`. */
+  readonly place?: QueuePlace | undefined
   readonly operations: Operations
   /** Reads the queue's files. Default: nobody does, and routes that want it say so. */
   readonly inspect?: Inspect | undefined
@@ -125,6 +128,7 @@ class HttpServer {
       queue,
       door: options.door ?? queue,
       figures,
+      place: options.place ?? { name: 'queue' },
       operations,
       streams: this.#streams,
       inspect: options.inspect,

@@ -34,4 +34,4 @@ export const pgStore = (url: string, clock: Clock = systemClock): PgStore =>
 export { initStore } from './postgres/init-store.js'
 export { removeQueue } from './postgres/remove-queue.js'
 export { storePlaceOf } from './store-url.js'
-export { storeStatus } from './store-status.js'
+export { storeStatus, StoreObserver } from './store-status.js'

@@ -1,7 +1,6 @@
-/** What `waybill store status` tells of a store: its queues, who owns them, and whether it is
- * safe.
- * Invariant: nothing is changed and no clock is compared: whether an owner beats is what two
- * looks saw, `betweenMs` apart. */
+/** What there is to see of a store: its queues, who owns them, and whether it is safe.
+ * Invariant: nothing is changed and no clock is compared: whether an owner beats is what looks of
+ * this process saw, measured by its own clock. */
 import { pause, type Clock } from '../base/clock.js'
 import { WaybillError } from '../errors.js'
 import { unsafeReasons } from './safety.js'
@@ -16,6 +15,10 @@ export interface QueueStatus {
   /** `beats`, `silent` for at least the time between two looks, or `none`: nobody has had it
    * yet. */
   readonly state: 'beats' | 'silent' | 'none'
+  /** At least so long ago its owner has renewed its ownership: looks since then saw no beat. */
+  readonly silentMsMin: number
+  /** And at most; undefined: no look has seen a beat. */
+  readonly silentMsMax: number | undefined
   readonly usedBytes: number
   readonly quotaBytes: number
 }
@@ -30,34 +33,97 @@ export interface StoreStatus {
 }
 
 /** @throws WaybillError STORE_UNREACHABLE, NOT_A_QUEUE, DISK_FAILED */
-export async function storeStatus(store: Store, clock: Clock, betweenMs: number): Promise<StoreStatus> {
-  const session = valueOf(store, await store.connect(undefined))
-  try {
-    const facts: SafetyFacts = valueOf(store, await session.safety())
-    const rows = valueOf(store, await session.queues())
-    const first = await standings(store, session, rows)
-    if (first.some(({ nonce }) => nonce !== undefined)) await pause(clock, betweenMs, undefined)
-    const second = await standings(store, session, rows)
-    const queues: QueueStatus[] = []
-    for (const [i, row] of rows.entries()) {
-      const usedBytes = valueOf(store, await session.usedBytes(row.queue))
-      const now = second[i]!
-      queues.push({
-        name: row.name,
-        home: row.home,
-        owner: now.node,
-        address: now.address,
-        epoch: now.epoch,
-        state: now.nonce === undefined ? 'none' : now.beat === first[i]!.beat ? 'silent' : 'beats',
-        usedBytes,
-        quotaBytes: row.quotaBytes,
-      })
+export const storeStatus = (store: Store, clock: Clock, betweenMs: number): Promise<StoreStatus> =>
+  new StoreObserver(store, clock, betweenMs).status()
+
+/** The beat of a queue, as looks saw it. */
+interface SeenBeat {
+  readonly beat: number
+  readonly epoch: number
+  /** When it was seen first. */
+  readonly sinceMs: number
+  /** The last look that saw another one. */
+  readonly beforeMs: number | undefined
+}
+
+/** What was seen so many spans between two looks ago says nothing of now. */
+const memorySpans = 5
+
+/** Looks at a store as often as it is asked, and remembers the beats of the look before. */
+export class StoreObserver {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #betweenMs: number
+  #seen: ReadonlyMap<number, SeenBeat> = new Map()
+  #lookedAtMs = -Infinity
+  #underWay: Promise<StoreStatus> | undefined
+
+  /** @param betweenMs pause between two looks where there was none before; owners beat in less */
+  constructor(store: Store, clock: Clock, betweenMs: number) {
+    this.#store = store
+    this.#clock = clock
+    this.#betweenMs = betweenMs
+  }
+
+  /** Callers at one time share a look.
+   * @throws WaybillError STORE_UNREACHABLE, NOT_A_QUEUE, DISK_FAILED */
+  status(): Promise<StoreStatus> {
+    this.#underWay ??= this.#look().finally(() => (this.#underWay = undefined))
+    return this.#underWay
+  }
+
+  async #look(): Promise<StoreStatus> {
+    const store = this.#store
+    const session = valueOf(store, await store.connect(undefined))
+    try {
+      const facts: SafetyFacts = valueOf(store, await session.safety())
+      const rows = valueOf(store, await session.queues())
+      if (this.#clock.monotonicMs() - this.#lookedAtMs > memorySpans * this.#betweenMs) {
+        this.#seen = new Map()
+        const first = await standings(store, session, rows)
+        this.#note(rows, first)
+        if (first.some(({ nonce }) => nonce !== undefined))
+          await pause(this.#clock, this.#betweenMs, undefined)
+      }
+      const now = await standings(store, session, rows)
+      this.#note(rows, now)
+      const queues: QueueStatus[] = []
+      for (const [i, row] of rows.entries()) {
+        const usedBytes = valueOf(store, await session.usedBytes(row.queue))
+        queues.push({ ...this.#told(row, now[i]!), usedBytes, quotaBytes: row.quotaBytes })
+      }
+      const { timeline } = session
+      const unsafe = unsafeReasons(facts)
+      return { store: store.name, timeline, standbyCount: facts.standbyCount, unsafe, queues }
+    } finally {
+      session.close()
     }
-    const { timeline } = session
-    const unsafe = unsafeReasons(facts)
-    return { store: store.name, timeline, standbyCount: facts.standbyCount, unsafe, queues }
-  } finally {
-    session.close()
+  }
+
+  #note(rows: readonly QueueRow[], found: readonly Standing[]): void {
+    const nowMs = this.#clock.monotonicMs()
+    const seen = new Map<number, SeenBeat>()
+    for (const [i, { queue }] of rows.entries()) {
+      const { beat, epoch } = found[i]!
+      const before = this.#seen.get(queue)
+      const isSame = before?.beat === beat && before.epoch === epoch
+      const beforeMs = before === undefined ? undefined : this.#lookedAtMs
+      seen.set(queue, isSame ? before : { beat, epoch, sinceMs: nowMs, beforeMs })
+    }
+    this.#seen = seen
+    this.#lookedAtMs = nowMs
+  }
+
+  #told(
+    { queue, name, home }: QueueRow,
+    { nonce, node, address, epoch }: Standing,
+  ): Omit<QueueStatus, 'usedBytes' | 'quotaBytes'> {
+    const { sinceMs, beforeMs } = this.#seen.get(queue)!
+    const silentMsMin = Math.floor(this.#lookedAtMs - sinceMs)
+    const silentMsMax = beforeMs === undefined ? undefined : Math.ceil(this.#lookedAtMs - beforeMs)
+    const isBeating = silentMsMax !== undefined && silentMsMin < this.#betweenMs
+    const state = nonce === undefined ? 'none' : isBeating ? 'beats' : 'silent'
+    return { name, home, owner: node, address, epoch, state, silentMsMin, silentMsMax }
   }
 }
 

@@ -71,6 +71,7 @@ test('what the server answers is what the document says', async () => {
   )
   const { ask, post } = stage
   await check('/v1/queue', 'get', ask('read', '/v1/queue?destinations=5'))
+  await check('/v1/queues', 'get', ask('read', '/v1/queues'))
   for (const path of ['/v1/rates', '/v1/lanes', '/v1/destinations', '/v1/messages', '/v1/consumers'])
     await check(path, 'get', ask('read', path))
   for (const path of ['/v1/qshape', '/v1/log/segments', '/v1/log/verify'])

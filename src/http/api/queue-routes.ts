@@ -2,6 +2,7 @@
 import type { ApiParts, ApiRequest, Route } from './route.js'
 import { openStream } from './client.js'
 import type { SuspensionTarget } from '../../engine/life/suspensions.js'
+import { shownQueues } from '../figures/queues.js'
 import { count, instant, list, object, orNull, ref, text } from './schemas.js'
 
 const destinationsQuery = {
@@ -43,6 +44,14 @@ export const queueRoutes = (parts: ApiParts): Route[] => [
       if (stream.signal.aborted) end()
       return reply
     },
+  },
+  {
+    method: 'GET',
+    path: '/v1/queues',
+    scope: 'read',
+    summary: 'Lists all queues of the store that the queue lies in, with their owners; or the only one',
+    answers: { 200: { means: 'all of them, by name', schema: ref('Queues') } },
+    handle: () => shownQueues(parts.place, () => parts.figures.snapshot()),
   },
   {
     method: 'GET',

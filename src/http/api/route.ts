@@ -5,6 +5,7 @@ import type { Submission } from '../../engine/accept/submission.js'
 import type { Accepted } from '../../engine/accept/tickets.js'
 import type { Queue } from '../../queue.js'
 import type { Figures } from '../figures/figures.js'
+import type { QueuePlace } from '../figures/queues.js'
 import type { Inspect } from '../inspection/orders.js'
 import type { EventStreams } from '../wire/event-streams.js'
 import type { Scope, Token, Tokens } from '../wire/tokens.js'
@@ -58,6 +59,7 @@ export interface ApiParts {
   readonly queue: Queue
   readonly door: SubmitDoor
   readonly figures: Figures
+  readonly place: QueuePlace
   readonly operations: Operations
   readonly streams: EventStreams
   /** undefined: the queue lies in no directory. */

@@ -178,6 +178,35 @@ const figures = object(
   ['destinations'],
 )
 
+const silence = (bound: string): Schema => ({
+  ...orNull(count),
+  description: `milliseconds since its owner renewed its ownership, ${bound}, as looks from here saw it`,
+})
+
+const queues = object({
+  store: { ...orNull(text), description: 'null: the queue lies in a directory' },
+  timeline: orNull(count),
+  standbyCount: { ...orNull(count), description: 'null: not visible, or there is no store' },
+  unsafe: { ...list(text), description: 'why a commit may be on one machine only' },
+  queues: list(
+    object({
+      name: text,
+      isHere: { type: 'boolean', description: 'the one behind this API' },
+      home: { ...orNull(text), description: 'the node whose queue it is' },
+      owner: { ...orNull(text), description: 'the node that has it now' },
+      address: orNull(text),
+      epoch: orNull(count),
+      state: { enum: ['beats', 'silent', 'none'], description: 'none: nobody has had it yet' },
+      silentMsMin: silence('at least'),
+      silentMsMax: silence('at most; null: no renewal was seen'),
+      usedBytes: orNull(count),
+      quotaBytes: orNull(count),
+      activeCount: { ...orNull(count), description: 'messages in memory; null: the queue is elsewhere' },
+      waitingBytes: { ...orNull(count), description: 'in lanes; null: the queue is elsewhere' },
+    }),
+  ),
+})
+
 /** By their names in the OpenAPI document. */
 export const components: Readonly<Record<string, Schema>> = {
   Selector: selector,
@@ -188,4 +217,5 @@ export const components: Readonly<Record<string, Schema>> = {
   Lane: lane,
   Destination: destination,
   Figures: figures,
+  Queues: queues,
 }

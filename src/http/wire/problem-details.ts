@@ -53,12 +53,14 @@ const statuses: Partial<Readonly<Record<ErrorCode, number>>> = {
   DISK_FULL: 503,
   KEYS_TOO_MANY: 503,
   QUEUE_CRASHED: 503,
+  STORE_UNREACHABLE: 503,
 }
 
 const retryAfterSeconds: Partial<Readonly<Record<ProblemCode, number>>> = {
   DISK_FULL: 30,
   KEYS_TOO_MANY: 60,
   QUEUE_CRASHED: 5,
+  STORE_UNREACHABLE: 5,
   TOO_MANY_REQUESTS: 1,
   NOT_READY: 2,
 }

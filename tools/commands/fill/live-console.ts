@@ -1,5 +1,6 @@
 /** The console of a day that is played, on this machine alone. */
 import { hostname } from 'node:os'
+import { basename, resolve } from 'node:path'
 import { pino } from 'pino'
 import type { Queue } from '../../../src/index.js'
 import type { Arguments } from '../cli/command.js'
@@ -17,6 +18,7 @@ export async function liveConsole(args: Arguments, path: string): Promise<(queue
   return (queue) =>
     withHttp(queue, {
       directory: path,
+      place: { name: basename(resolve(path)) },
       hostname: hostname(),
       tables: () => ({ tokens: undefined, tls: undefined, isOwn: false }),
       facts: () => ({}),

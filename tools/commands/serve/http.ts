@@ -9,6 +9,7 @@ import type { Queue } from '../../../src/index.js'
 import type { HttpApi } from '../../../src/http/http-api.js'
 import type { SubmitDoor } from '../../../src/http/api/route.js'
 import type { HttpListener } from '../../../src/http/http-server.js'
+import type { QueuePlace } from '../../../src/http/figures/queues.js'
 import type { RelayFacts } from '../../../src/http/figures/problems.js'
 import type { HttpPage } from '../../../src/http/wire/pages.js'
 import { newToken, soleToken, tokensIn, type Tokens } from '../../../src/http/wire/tokens.js'
@@ -101,6 +102,8 @@ interface Certificates {
 export interface HttpRelay {
   /** Of the queue; undefined: it lies in a store. */
   readonly directory: string | undefined
+  /** Where it lies, for a list of queues. */
+  readonly place: QueuePlace
   readonly hostname: string
   readonly tables: () => HttpTables
   readonly facts: () => RelayFacts
@@ -125,13 +128,14 @@ export class RelayHttp {
   #hasBegun = false
 
   constructor(queue: Queue, relay: HttpRelay, Api: typeof HttpApi) {
-    const { directory, hostname, tables, facts, door, log } = relay
+    const { directory, place, hostname, tables, facts, door, log } = relay
     this.#relay = relay
     this.#api = new Api(queue, {
       tokens: () => tables().tokens ?? this.#own?.tokens ?? tokensIn('', ownTokenName),
       door: { submit: (submission, client) => door().submit(submission, client) },
       version: versionText(),
       hostname,
+      place,
       facts,
       ...(directory === undefined ? undefined : { directory, rateFile: join(directory, rateFileName) }),
       onError: (error) => log.warn({ err: error }, 'the HTTP API has met an error'),

@@ -1,7 +1,9 @@
 /** Where the queue of a relay lies: in a directory, or in a store.
  * Invariant: only a queue in a directory has sockets and a maildrop beside it; a store
  * carries calls instead of the control socket. */
+import { basename, resolve } from 'node:path'
 import type { Logger } from 'pino'
+import { systemClock } from '../../../src/base/clock.js'
 import { serveStoreControl } from '../../../src/control/store-server.js'
 import {
   openQueue,
@@ -10,6 +12,7 @@ import {
   type Queue,
   type OpenOptions,
 } from '../../../src/index.js'
+import type { QueuePlace } from '../../../src/http/figures/queues.js'
 import type { StoreEvent } from '../../../src/store/statistics.js'
 import type { StoreDisk } from '../../../src/store/store-disk.js'
 import { logEvents } from '../log/log.js'
@@ -69,6 +72,19 @@ function placeOf(args: Arguments): string {
   if (hasPassword(store))
     throw new UsageError('--store takes no password: others read command lines; use PGPASSFILE')
   return withParameters(store, { queue: args.one('queue'), node: args.one('node') })
+}
+
+/** A look at a store for readers of the API: an owner beats in less. */
+const betweenMs = 2000
+
+/** For lists of queues. The store is asked when somebody asks for one. */
+export async function queuePlaceOf({ place, directory }: QueueHome): Promise<QueuePlace> {
+  if (directory !== undefined) return { name: basename(resolve(directory)) }
+  const { queue = '' } = await loadStorePlace(place)
+  const { loadStore } = await import('../../../src/engine/open-in-store.js')
+  const { pgStore, StoreObserver } = await loadStore()
+  const observer = new StoreObserver(pgStore(place), systemClock, betweenMs)
+  return { name: queue, status: () => observer.status() }
 }
 
 export interface OpenedHome {

@@ -33,6 +33,7 @@ import {
   queueHomeOf,
   storeOptions,
   type QueueHome,
+  queuePlaceOf,
 } from './queue-home.js'
 import {
   checkWays,
@@ -446,6 +447,7 @@ async function runWith(
     reportRecipients: (sender) => reportRecipientsOf(said.tables.clients, sender),
     requeueRecipients: (recipients) => requeueRecipientsOf(said.tables.clients, recipients),
   }
+  const queuePlace = await queuePlaceOf(settings.home)
   const opened = await openHome(settings.home, options, log).catch((error: unknown) => {
     if (isWaybillError(error, 'DISK_FULL')) process.stderr.write(roomNeeded)
     throw error
@@ -459,6 +461,7 @@ async function runWith(
   )
   const http = withHttp?.(queue, {
     directory,
+    place: queuePlace,
     hostname: settings.hostname,
     tables: () => said.tables.http,
     facts: () => factsOf(said.tables, reloads.last),
