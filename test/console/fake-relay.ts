@@ -3,7 +3,15 @@
  * words, problems of every kind. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Destination, Figures, Message, Part, Problem } from '../../src/console/facts/api.js'
+import type {
+  Destination,
+  Figures,
+  Message,
+  Part,
+  Problem,
+  QueueRow,
+  Queues,
+} from '../../src/console/facts/api.js'
 import { pageHeaders, readyPage } from '../../src/http/wire/pages.js'
 import type { ConsolePage } from '../../tools/commands/serve/console-pages.js'
 
@@ -15,6 +23,7 @@ export interface FakeRelayOptions {
   readonly messageAt?: (index: number) => Message
   readonly header?: readonly { readonly name: string; readonly value: string }[]
   readonly text?: string
+  readonly queues?: Queues
 }
 
 export interface FakeRelay {
@@ -86,6 +95,37 @@ export const plainDestination = (index: number): Destination => ({
           remote: `mx.site-${index}.example[198.51.100.${index}]:25`,
         },
 })
+
+export const plainQueue = (name: string, more: Partial<QueueRow> = {}): QueueRow => ({
+  name,
+  isHere: false,
+  home: name,
+  owner: name,
+  address: '192.0.2.1',
+  epoch: 12,
+  state: 'beats',
+  silentMsMin: 0,
+  silentMsMax: 5003,
+  usedBytes: 3.2e9,
+  quotaBytes: 64e9,
+  activeCount: null,
+  waitingBytes: null,
+  ...more,
+})
+
+/** A node is gone, and its neighbour has adopted its queue; another one is silent. */
+const plainQueues: Queues = {
+  store: 'waybill@n1,n2,n3/waybill',
+  timeline: 4,
+  standbyCount: 2,
+  unsafe: [],
+  queues: [
+    plainQueue('mx1', { isHere: true, activeCount: 1180, waitingBytes: 64_500_000 }),
+    plainQueue('mx2', { owner: 'mx1', epoch: 31, usedBytes: 62e9 }),
+    plainQueue('mx3', { address: '192.0.2.3', state: 'silent', silentMsMin: 134_000, silentMsMax: null }),
+    plainQueue('spare', { home: null, owner: null, address: null, epoch: 0, state: 'none', usedBytes: 0 }),
+  ],
+}
 
 export async function fakeRelay(options: FakeRelayOptions): Promise<FakeRelay> {
   let asked = 0
@@ -174,6 +214,7 @@ export async function fakeRelay(options: FakeRelayOptions): Promise<FakeRelay> {
         json(response, { count: destinations.length, destinations })
       },
     ],
+    [/^\/v1\/queues$/, (_request, response) => json(response, options.queues ?? plainQueues)],
     [/^\/v1\/qshape$/, (_request, response) => json(response, qshape)],
     [/^\/v1\/log\/segments$/, (_request, response) => json(response, picture)],
     [

@@ -11,6 +11,7 @@ import {
   fakeRelay,
   plainDestination,
   plainMessage,
+  plainQueue,
   type FakeRelay,
   type FakeRelayOptions,
 } from './fake-relay.js'
@@ -54,6 +55,7 @@ const places: readonly [path: string, text: string][] = [
   ['#/messages/01J00041', 'Dear customer'],
   ['#/destinations', 'example.edu'],
   ['#/log', 'Lives so far'],
+  ['#/queues', 'adopted: its home is mx2'],
 ]
 
 const shows = (page: Page, text: string): Promise<void> => page.getByText(text).first().waitFor()
@@ -128,8 +130,10 @@ describe.skipIf(!hasChromium)('the page', () => {
       ],
     })
     const destination = { ...plainDestination(0), name: hostile, nexthop: hostile }
+    const queue = plainQueue(hostile, { home: hostile, owner: hostile, address: hostile })
     const options = {
       messageAt,
+      queues: { store: hostile, timeline: 1, standbyCount: 1, unsafe: [hostile], queues: [queue] },
       destinations: [destination],
       problems: [{ ...problems[0], text: hostile, subject: { transport: 'smtp', name: hostile } }],
       header: [
@@ -140,7 +144,7 @@ describe.skipIf(!hasChromium)('the page', () => {
     }
     await withRelay(options, async (_relay, origin) => {
       const { page, end } = await openPage(browser, origin, { viewport: { width: 360, height: 740 } })
-      const views = ['#/now', '#/messages', '#/messages/01J', '#/destinations']
+      const views = ['#/now', '#/messages', '#/messages/01J', '#/destinations', '#/queues']
       for (const place of views) {
         await page.goto(`${origin}/${place}`)
         await shows(page, '⟨U+202E⟩')
@@ -148,6 +152,53 @@ describe.skipIf(!hasChromium)('the page', () => {
         expect(await page.locator('main img, main script').count()).toBe(0)
         expect(await page.locator('main').textContent()).not.toContain('\u202E')
       }
+      await end()
+    })
+  })
+
+  test('shows all queues and nodes of a store, reached by keyboard', async () => {
+    await withRelay({}, async (_relay, origin) => {
+      const { page, end } = await openPage(browser, origin)
+      await page.goto(origin)
+      await shows(page, 'Destinations by impact')
+      await page.getByRole('link', { name: 'Log' }).focus()
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: '4 queues' }).waitFor()
+      await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Queues')
+      const rowOf = async (name: string): Promise<string> =>
+        ((await page.getByRole('row').filter({ hasText: name }).first().textContent()) ?? '').replaceAll(
+          /\s+/g,
+          ' ',
+        )
+      expect(await rowOf('adopted')).toMatch(
+        /mx2 .*has an owner renewed less than 6s ago mx1 .* home is mx2 31/,
+      )
+      expect(await rowOf('mx3')).toMatch(/owner is silent not renewed for at least 2m14s mx3/)
+      expect(await rowOf('spare')).toMatch(/never opened no node has had it yet – 0 0 bytes of/)
+      expect(await rowOf("this relay's")).toMatch(/1.180 active/)
+      const nodes = page.getByRole('region', { name: '3 nodes' })
+      expect(await nodes.getByRole('row').filter({ hasText: 'owns no queue' }).textContent()).toMatch(/mx2/)
+      await end()
+    })
+  })
+
+  test('shows a queue in a directory alone, and says what a store is that is not safe', async () => {
+    const alone = plainQueue('queue', { isHere: true, epoch: null, usedBytes: null, activeCount: 3 })
+    const onFiles = { store: null, timeline: null, standbyCount: null, unsafe: [], queues: [alone] }
+    await withRelay({ queues: onFiles }, async (_relay, origin) => {
+      const { page, end } = await openPage(browser, origin)
+      await page.goto(`${origin}/#/queues`)
+      await shows(page, 'This queue lies in a directory')
+      expect(await page.getByRole('heading', { name: 'node' }).count()).toBe(0)
+      await end()
+    })
+    const unsafe = { ...onFiles, store: 'n1/waybill', unsafe: ['fsync is off'] }
+    await withRelay({ queues: unsafe }, async (_relay, origin) => {
+      const { page, end } = await openPage(browser, origin)
+      await page.goto(`${origin}/#/queues`)
+      await shows(page, 'not safe')
+      await shows(page, 'fsync is off')
       await end()
     })
   })

@@ -17,7 +17,7 @@ test('a link leads another reader to the same place', () => {
     { requiredKeys: [] },
   )
   const place = fc.oneof(
-    fc.record({ view: fc.constantFrom('now', 'destinations', 'log'), filter: fc.constant({}) }),
+    fc.record({ view: fc.constantFrom('now', 'destinations', 'log', 'queues'), filter: fc.constant({}) }),
     fc.record({ view: fc.constant('messages'), filter }),
     fc.record({ view: fc.constant('messages'), id: text, filter: fc.constant({}) }),
   ) as fc.Arbitrary<Place>

@@ -259,3 +259,32 @@ export interface Session {
 export interface LatestOutcome extends HistoryEntry {
   readonly kind: 'accepted' | 'delivered' | 'deferred' | 'failed'
 }
+
+/** A queue of a store, or the only one. */
+export interface QueueRow {
+  readonly name: string
+  /** It is the one behind this page. */
+  readonly isHere: boolean
+  readonly home: string | null
+  readonly owner: string | null
+  readonly address: string | null
+  readonly epoch: number | null
+  readonly state: 'beats' | 'silent' | 'none'
+  /** Since its owner renewed its ownership, as this relay saw it; null: no renewal was seen. */
+  readonly silentMsMin: number | null
+  readonly silentMsMax: number | null
+  readonly usedBytes: number | null
+  readonly quotaBytes: number | null
+  /** null: it is elsewhere. */
+  readonly activeCount: number | null
+  readonly waitingBytes: number | null
+}
+
+export interface Queues {
+  /** null: the queue lies in a directory. */
+  readonly store: string | null
+  readonly timeline: number | null
+  readonly standbyCount: number | null
+  readonly unsafe: readonly string[]
+  readonly queues: readonly QueueRow[]
+}

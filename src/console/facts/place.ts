@@ -3,7 +3,7 @@
  * what this one sees. */
 import type { Selector } from './api.js'
 
-export const views = ['now', 'messages', 'destinations', 'log'] as const
+export const views = ['now', 'messages', 'destinations', 'log', 'queues'] as const
 export type View = (typeof views)[number]
 
 export interface Place {

@@ -10,6 +10,7 @@ import { LogView } from './log.js'
 import { MessageList } from './message-list.js'
 import { OneMessage } from './one-message.js'
 import { Outcomes } from './outcomes.js'
+import { QueuesView } from './queues.js'
 import { VerbDialog } from './verb-dialog.js'
 
 export class App {
@@ -20,6 +21,7 @@ export class App {
   readonly destinations: Destinations
   readonly outcomes: Outcomes
   readonly log: LogView
+  readonly queues: QueuesView
   readonly dialog: VerbDialog
   place: Place = placeOf(location.hash)
   session: Session | undefined
@@ -42,6 +44,7 @@ export class App {
     this.one = new OneMessage(this)
     this.destinations = new Destinations(this)
     this.log = new LogView(this)
+    this.queues = new QueuesView(this)
     this.dialog = new VerbDialog(this)
   }
 
@@ -119,7 +122,8 @@ export class App {
     this.place = placeOf(location.hash)
     if (before.view !== this.place.view || before.id !== this.place.id) {
       scrollTo(0, 0)
-      document.querySelector<HTMLElement>('main h1')?.focus()
+      // The heading of the view before goes with it, and its focus too.
+      void this.rendered().then(() => document.querySelector<HTMLElement>('main h1')?.focus())
     }
     this.#show()
     this.changed()
@@ -135,5 +139,7 @@ export class App {
     else this.destinations.leave()
     if (view === 'log') this.log.show()
     else this.log.leave()
+    if (view === 'queues') this.queues.show()
+    else this.queues.leave()
   }
 }

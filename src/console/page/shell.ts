@@ -9,6 +9,7 @@ import { logView } from './log-view.js'
 import { messageView } from './message-view.js'
 import { messagesView } from './messages-view.js'
 import { nowView } from './now-view.js'
+import { queuesView } from './queues-view.js'
 import { foreign, typed } from '../parts/pieces.js'
 
 const titles: Readonly<Record<View, string>> = {
@@ -16,6 +17,7 @@ const titles: Readonly<Record<View, string>> = {
   messages: 'Messages',
   destinations: 'Destinations',
   log: 'Log',
+  queues: 'Queues',
 }
 
 export function shell(app: App): TemplateResult {
@@ -106,6 +108,8 @@ function viewOf(app: App): TemplateResult {
       return destinationsView(app)
     case 'log':
       return logView(app)
+    case 'queues':
+      return queuesView(app)
   }
 }
 
