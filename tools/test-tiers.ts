@@ -37,7 +37,7 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
     'test/exports.test.ts',
   ],
   /** Chromium, and relays before it. */
-  browser: ['test/console/{page,relay,store}.test.ts'],
+  browser: ['test/console/{operate,page,relay,store}.test.ts'],
   /** Two weeks in a minute of a processor. */
   'simulated time': ['test/sim/fortnight.test.ts'],
   /** Agents as child processes. */

@@ -20,8 +20,9 @@ export function destinationsView(app: App): TemplateResult {
       <p class="hint">
         ${view.said === undefined ? 'Dead and suspended ones first, then those where most waits.' : shown(view.said)}
       </p>
+      ${view.resumed === undefined || !app.may('operate') ? nothing : flushResumed(app, view.resumed)}
     </div>
-    ${table(app)} ${app.may('operate') ? suspendForm(app) : nothing}
+    ${table(app)} ${app.may('operate') ? actForm(app) : nothing}
     <section class="panel" aria-labelledby="ages">
       <div class="head">
         <h2 id="ages">
@@ -156,7 +157,8 @@ function actions(app: App, one: Destination): TemplateResult | typeof nothing {
         : html`<button title="attempts there from now on" @click=${() => void view.resume(one)}>
             Resume
           </button>`
-    }${
+    }
+    ${
       order !== null
         ? nothing
         : html`<button
@@ -179,10 +181,17 @@ const spans: readonly [label: string, forMs: number][] = [
   ['for a day', 86_400_000],
 ]
 
+/** Its row may be gone when no mail for it is being worked on. */
+const flushResumed = (app: App, nexthop: string): TemplateResult =>
+  html`<button @click=${() => app.dialog.open('flush', { nexthop }, filterText({ nexthop }))}>
+    Flush what is deferred …
+  </button>`
+
 /** For what is not in use now, for a whole transport, and for a time. */
-function suspendForm(app: App): TemplateResult {
+function actForm(app: App): TemplateResult {
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
+    const verb = (event.submitter as HTMLButtonElement | null)?.value
     const form = event.target as HTMLFormElement
     const given = new FormData(form)
     const textOf = (name: string): string | null => {
@@ -191,12 +200,18 @@ function suspendForm(app: App): TemplateResult {
     }
     const forMs = Number(given.get('for'))
     const target = { transport: textOf('transport'), nexthop: textOf('nexthop') }
+    if (verb === 'flush' || verb === 'reroute') {
+      const { nexthop } = target
+      if (nexthop === null) return app.destinations.tell(`To ${verb}, name a next hop.`)
+      return app.dialog.open(verb, { nexthop }, filterText({ nexthop }))
+    }
     if (await app.destinations.suspend(target, forMs === 0 ? undefined : forMs)) form.reset()
   }
   return html`<section class="panel" aria-labelledby="suspending">
-    <div class="head"><h2 id="suspending">Suspend a destination</h2></div>
+    <div class="head"><h2 id="suspending">Act on any destination</h2></div>
     <p class="hint">
-      No delivery there begins. Mail for it is accepted and kept; it grows old and expires as always.
+      Suspended: no delivery there begins. Mail for it is accepted and kept; it grows old and expires as
+      always. Flush and reroute are for mail with this next hop, by any transport.
     </p>
     <form class="inline" @submit=${submit}>
       <label>Next hop <input name="nexthop" autocomplete="off" placeholder="every one" /></label>
@@ -208,7 +223,9 @@ function suspendForm(app: App): TemplateResult {
           ${spans.map(([label, forMs]) => html`<option value=${forMs}>${label}</option>`)}
         </select>
       </label>
-      <button>Suspend</button>
+      <button value="suspend">Suspend</button>
+      <button value="flush">Flush …</button>
+      <button value="reroute">Reroute …</button>
     </form>
   </section>`
 }

@@ -22,6 +22,8 @@ export class Destinations {
   shapeBy: ShapeBy = 'recipient'
   /** What the last action said. */
   said: string | undefined
+  /** The next hop that the last action has resumed: its deferred mail may be flushed. */
+  resumed: string | undefined
 
   constructor(app: App) {
     this.#app = app
@@ -31,6 +33,7 @@ export class Destinations {
     if (this.#timer !== undefined) return
     this.#timer = setInterval(() => void this.renew(), renewMs)
     this.said = undefined
+    this.resumed = undefined
     void this.renew()
     void this.count(this.shapeBy)
   }
@@ -81,11 +84,15 @@ export class Destinations {
     this.#app.changed()
   }
 
-  async resume({ transport, name, state }: Destination): Promise<void> {
+  async resume({ transport, nexthop, name, state }: Destination): Promise<void> {
     const done = `${name} is resumed. Deferred mail waits for its time: flush it to attempt it now.`
-    if (state.kind === 'suspended' && state.order !== null)
-      await this.#act('/v1/destinations/unsuspend', bodyOf(state.order), done)
-    else await this.#act('/v1/destinations/resume', { transport, name }, done)
+    const isOrder = state.kind === 'suspended' && state.order !== null
+    const isDone = isOrder
+      ? await this.#act('/v1/destinations/unsuspend', bodyOf(state.order), done)
+      : await this.#act('/v1/destinations/resume', { transport, name }, done)
+    // An order for a whole transport has no next hop.
+    if (isDone && !(isOrder && state.order?.nexthop === null)) this.resumed = nexthop
+    this.#app.changed()
   }
 
   /** @param forMs undefined: until it is resumed */
@@ -95,9 +102,17 @@ export class Destinations {
     return this.#act('/v1/destinations/suspend', { ...bodyOf(target), forMs }, done)
   }
 
+  tell(text: string): void {
+    this.said = text
+    this.resumed = undefined
+    this.#app.say(text)
+    this.#app.changed()
+  }
+
   /** @returns whether it was done */
   async #act(path: string, body: object, done: string): Promise<boolean> {
     let isDone = false
+    this.resumed = undefined
     try {
       await this.#app.client.post(path, body)
       isDone = true
