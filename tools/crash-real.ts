@@ -1,6 +1,5 @@
 /** `npm run crash:real`: the promises on real files, in a real process, with real kills. Exits 0 if
  * nothing was wrong; a part that cannot run here is skipped, with the reason. */
-import { parseArgs } from 'node:util'
 import { endWithReader } from './commands/text/output.js'
 import { diskFull } from './crash-real/full.js'
 import { killLoop } from './crash-real/kill.js'
@@ -9,6 +8,7 @@ import type { CaseResult, Run } from './crash-real/session.js'
 import { failingCalls } from './crash-real/strace.js'
 import { summaryOf, tableOf, wrongsOf } from './crash-real/table.js'
 import { Undo } from './crash-real/undo.js'
+import { saidArguments } from './said-arguments.js'
 
 const parts: Readonly<Record<string, (run: Run) => Promise<CaseResult[]>>> = {
   kill: killLoop,
@@ -27,7 +27,7 @@ const usage = `usage: npm run crash:real -- [--cycles N] [--seed S] [--only ${Ob
 `
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({
+  const { values } = saidArguments(usage, {
     options: {
       cycles: { type: 'string', default: '20' },
       seed: { type: 'string', default: '1' },

@@ -3,12 +3,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { performance } from 'node:perf_hooks'
 import process from 'node:process'
-import { parseArgs } from 'node:util'
 import { below, seededPrng } from '../src/base/prng.js'
 import { Cluster } from './crash-store/cluster.js'
 import { faults, type Fault } from './crash-store/faults.js'
 import type { Verdict } from './crash-store/ledger.js'
 import { postgresMissing } from './crash-store/servers.js'
+import { saidArguments } from './said-arguments.js'
 
 /** Mail is under way when something fails. */
 const trafficMs = 700
@@ -49,7 +49,7 @@ const lineOf = (result: Result): string =>
   result.wrongs.map((wrong) => `\n      ${wrong}`).join('')
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({
+  const { values } = saidArguments(usage, {
     options: {
       only: { type: 'string', multiple: true, default: [] },
       minutes: { type: 'string', default: '0' },

@@ -1,7 +1,6 @@
 /** `npm run crash`: seeded crash runs of the whole engine, replays, and sabotage. */
 import { spawnSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
-import { parseArgs } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { countText } from '../src/base/count-text.js'
 import { diskModes, type DiskModeName } from '../src/sim/disk/disk-mode.js'
@@ -12,6 +11,7 @@ import { modeNames, modes, type HuntedRun } from './crash/modes.js'
 import { narrowed } from './crash/narrowing.js'
 import { sabotage } from './crash/sabotage.js'
 import { series, type SeriesSum } from './crash/series.js'
+import { saidArguments } from './said-arguments.js'
 
 const usage = `npm run crash -- [--seeds N] [--from S] [--json]    N seeded runs, from seed S on, on all cores
 npm run crash -- --minutes N [--from S]              the same for N minutes; Ctrl-C ends it sooner, with the sum so far
@@ -28,7 +28,7 @@ npm run crash -- --narrow …                          any of these in a copy of
 npm run crash -- --sabotage [--name X] [--json]      takes guarantees away, one at a time; each must be noticed
 npm run crash -- --sabotage --anew                   the same by whole hunts; prints the clues for the next time`
 
-const { values } = parseArgs({
+const { values } = saidArguments(usage, {
   options: {
     seeds: { type: 'string' },
     minutes: { type: 'string' },

@@ -1,0 +1,15 @@
+/** The arguments of a tool of the project. */
+import { parseArgs, type ParseArgsConfig } from 'node:util'
+
+/** What there is none of ends the process with code 2, and says how the tool is used. */
+export function saidArguments<T extends ParseArgsConfig>(
+  usage: string,
+  config: T,
+): ReturnType<typeof parseArgs<T>> {
+  try {
+    return parseArgs(config)
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage.trimEnd()}\n`)
+    process.exit(2)
+  }
+}
