@@ -6,6 +6,8 @@
 import { EventEmitter } from 'node:events'
 import type { SentMessageInfo, Transport } from 'nodemailer'
 import { notifyOfWords, retOfWord } from '../base/notification.js'
+import { checkOptionNames, type OptionNames } from '../base/option-names.js'
+import type { Submission } from '../engine/accept/submission.js'
 import type { SubmissionDsn } from '../engine/accept/submission-dsn.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import type { Queue } from '../queue.js'
@@ -18,6 +20,41 @@ export interface QueuedMessageInfo extends SentMessageInfo {
   response: string
   /** The id in the queue, as for `waybill log history`. */
   queueId: string
+  /** The `idempotencyKey` was used before, and this is that id. */
+  isDuplicate?: true
+}
+
+/** What `submit` takes beside the message: `sendMail({ …, queue: { tags: ['news'] } })`. */
+export type QueuedMessageOptions = Pick<
+  Submission,
+  | 'tags'
+  | 'notBefore'
+  | 'expiresAt'
+  | 'warnAt'
+  | 'priority'
+  | 'hold'
+  | 'idempotencyKey'
+  | 'traceparent'
+  | 'tracestate'
+>
+
+declare module 'nodemailer/lib/mailer' {
+  interface Options {
+    /** For a transport of Waybill. */
+    queue?: QueuedMessageOptions
+  }
+}
+
+const optionNames: OptionNames<QueuedMessageOptions> = {
+  tags: true,
+  notBefore: true,
+  expiresAt: true,
+  warnAt: true,
+  priority: true,
+  hold: true,
+  idempotencyKey: true,
+  traceparent: true,
+  tracestate: true,
 }
 
 /** Messages under way beyond which `isIdle` is false: enough to fill a batch, few enough for
@@ -66,9 +103,12 @@ export class QueueTransport extends EventEmitter implements Transport<QueuedMess
     const messageId = message.messageId()
     const recipients = [...envelope.to]
     const { orcpt, ...dsn } = asked(data.dsn)
+    const options = data.queue ?? {}
+    checkOptionNames(options, optionNames, 'queue')
     const body = message.createReadStream()
     try {
-      const { id } = await this.#queue.submit({
+      const { id, isDuplicate } = await this.#queue.submit({
+        ...options,
         sender: envelope.from === false ? '' : envelope.from,
         recipients: orcpt === undefined ? recipients : recipients.map((address) => ({ address, orcpt })),
         dsn: data.dsn ? dsn : undefined,
@@ -76,7 +116,8 @@ export class QueueTransport extends EventEmitter implements Transport<QueuedMess
         signal: data.signal,
       })
       const response = `250 2.0.0 queued as ${id}`
-      return { envelope, messageId, accepted: recipients, rejected: [], response, queueId: id }
+      const info = { envelope, messageId, accepted: recipients, rejected: [], response, queueId: id }
+      return isDuplicate === true ? { ...info, isDuplicate } : info
     } finally {
       // Files of the message.
       body.destroy()

@@ -76,6 +76,9 @@ export interface DeliveryRequest {
   readonly smtputf8: boolean
   /** undefined: nothing was asked, as of most mail. */
   readonly dsn?: RequestDsn | undefined
+  /** The trace of its submission, for headers of the same names. @see W3C Trace Context */
+  readonly traceparent?: string | undefined
+  readonly tracestate?: string | undefined
   /** The whole message, verified against its checksum.
    * @throws WaybillError DATA_CORRUPT, LOG_CORRUPT, DISK_FAILED; QUEUE_CRASHED when
    * the life is over */

@@ -9,7 +9,7 @@ import { frameBytes } from './frame.js'
 import { FieldReader } from './msgpack.js'
 import { notesFromFields, writeNotes, type OutcomeNote } from './outcome-note.js'
 import { payload } from './payload-writer.js'
-import { termFields, termsOf, writeTerms, type EnvelopeTerms } from './terms.js'
+import { termFieldCount, termsOf, writeTerms, type EnvelopeTerms, type TraceContext } from './terms.js'
 
 /** Recipients in one frame: a message with more keeps them in separate frames before its
  * envelope. */
@@ -168,7 +168,7 @@ export function writeEnvelope(envelope: Envelope): void {
 }
 
 function fieldCountOf({ route, requeues, dsn, key, terms }: Envelope): number {
-  if (terms !== undefined) return fieldsWithKey + termFields
+  if (terms !== undefined) return fieldsWithKey + termFieldCount(terms)
   if (key !== undefined) return fieldsWithKey
   if (dsn !== undefined) return 19
   return route !== undefined || requeues > 0 ? 18 : 16
@@ -220,7 +220,11 @@ const readTerms = (fields: FieldReader): EnvelopeTerms | undefined =>
     notBefore: fields.count(),
     expiresAt: fields.count(),
     warnAt: fields.count(),
+    trace: fields.isAtEnd ? undefined : traceOf(fields.texts()),
   })
+
+const traceOf = ([traceparent, tracestate]: readonly string[]): TraceContext | undefined =>
+  traceparent === undefined ? undefined : { traceparent, tracestate: tracestate ?? '' }
 
 const routeOf = ([transport, nexthop]: readonly string[]): EnvelopeRoute | undefined =>
   transport === undefined || nexthop === undefined ? undefined : { transport, nexthop }

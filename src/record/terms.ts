@@ -1,5 +1,5 @@
-/** What a submitter asks of the queue for its message: tags, and the times between which it is
- * attempted. A field that most envelopes have not. */
+/** What a submitter asks of the queue for its message: tags, the times between which it is
+ * attempted, and the trace that it belongs to. A field that most envelopes have not. */
 import { payload } from './payload-writer.js'
 
 /** Tags of one message, and bytes of each. */
@@ -15,19 +15,36 @@ export interface EnvelopeTerms {
   readonly expiresAt: number
   /** From this time on the sender hears once that it is late; 0: when the policy says so. */
   readonly warnAt: number
+  /** undefined: it belongs to none. */
+  readonly trace?: TraceContext | undefined
+}
+
+/** Of a trace, to go on with it at each attempt. @see W3C Trace Context §3.2, §3.3 */
+export interface TraceContext {
+  /** `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01` */
+  readonly traceparent: string
+  /** '' when there is none. */
+  readonly tracestate: string
 }
 
 /** Fields of an envelope that say them. */
-export const termFields = 4
+export const termFieldCount = ({ trace }: EnvelopeTerms): number => (trace === undefined ? 4 : 5)
 
 /** Into the payload that is being written. */
-export function writeTerms({ tags, notBefore, expiresAt, warnAt }: EnvelopeTerms): void {
+export function writeTerms({ tags, notBefore, expiresAt, warnAt, trace }: EnvelopeTerms): void {
   payload.texts(tags).count(notBefore).count(expiresAt).count(warnAt)
+  if (trace !== undefined) payload.texts([trace.traceparent, trace.tracestate])
 }
 
 /** @returns undefined when they say nothing */
 export const termsOf = (terms: EnvelopeTerms): EnvelopeTerms | undefined =>
-  terms.tags.length > 0 || terms.notBefore > 0 || terms.expiresAt > 0 || terms.warnAt > 0 ? terms : undefined
+  terms.tags.length > 0 ||
+  terms.notBefore > 0 ||
+  terms.expiresAt > 0 ||
+  terms.warnAt > 0 ||
+  terms.trace !== undefined
+    ? terms
+    : undefined
 
 /** Is it not to be attempted yet? */
 export const isEarly = (terms: EnvelopeTerms | undefined, wallMs: number): boolean =>

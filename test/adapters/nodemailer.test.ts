@@ -49,6 +49,23 @@ test('a message that is sent is in the queue, and delivered to all without its B
   expect(data).toContain(`Message-ID: ${info.messageId}`)
 })
 
+test('options of a submission go along, and the same key makes no second message', async () => {
+  const { queue } = await openStage()
+  const later = { tags: ['newsletter'], notBefore: Date.now() + 3_600_000, idempotencyKey: 'order 17' }
+  const mail = { ...hello, queue: { ...later, priority: 'low' as const } }
+  const first = await mailer(queue).sendMail(mail)
+  expect(first.isDuplicate).toBeUndefined()
+  const second = await mailer(queue).sendMail(mail)
+  expect(second).toMatchObject({ queueId: first.queueId, isDuplicate: true })
+  expect(await queue.delete({ tag: 'newsletter' })).toMatchObject({ messageCount: 1 })
+})
+
+test('an option that there is not is refused', async () => {
+  const { queue } = await openStage()
+  const mail = { ...hello, queue: { sendAt: 1 } as object }
+  await expect(mailer(queue).sendMail(mail)).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+})
+
 test.each<[string, object, RequestDsn]>([
   [
     'its usual names',

@@ -1,5 +1,7 @@
 /** The HTTP API before a real queue. */
-import { expect, test } from 'vitest'
+import { channel } from 'node:diagnostics_channel'
+import { expect, onTestFinished, test } from 'vitest'
+import type { AttemptTrace } from '../../src/engine/life/tracing.js'
 import { Tokens } from '../../src/http/wire/tokens.js'
 import { eventsOf, httpStage, type Told } from './stage.js'
 
@@ -176,6 +178,27 @@ test('a submission that is repeated with its key makes no second message', async
   }[]
   expect(second).toMatchObject({ id: first!.id, isDuplicate: true })
   expect(third!.id).not.toBe(first!.id)
+})
+
+test('the trace of a request goes on with its message, and one that is malformed does no harm', async () => {
+  const traced: unknown[] = []
+  const hear = (message: unknown): void => void traced.push((message as AttemptTrace).traceparent)
+  channel('tracing:waybill:attempt:start').subscribe(hear)
+  onTestFinished(() => {
+    channel('tracing:waybill:attempt:start').unsubscribe(hear)
+  })
+  const stage = await httpStage()
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  for (const given of [traceparent, 'nonsense']) {
+    const { status } = await stage.ask('submit', '/v1/messages', {
+      method: 'POST',
+      body: JSON.stringify({ from: 'ada@example.org', to: 'c@example.net', text: 'x' }),
+      headers: { 'content-type': 'application/json', traceparent: given, tracestate: 'a=b' },
+    })
+    expect(status).toBe(202)
+  }
+  await stage.until(() => Promise.resolve(traced.length === 2))
+  expect(traced).toEqual([traceparent, undefined])
 })
 
 test('terms of a submission reach the queue by both forms, and tags select messages', async () => {

@@ -76,6 +76,7 @@ const anyTerms: fc.Arbitrary<EnvelopeTerms | undefined> = fc
     notBefore: anyCount,
     expiresAt: anyCount,
     warnAt: anyCount,
+    trace: fc.option(fc.record({ traceparent: anyText, tracestate: anyText }), { nil: undefined }),
   })
   .map(termsOf)
 

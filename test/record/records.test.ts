@@ -167,6 +167,7 @@ test.each(decoders)('fields behind those of a %s record are ignored', (name, dec
       if (name === 'envelope' && fields.length === 18) fields.push([])
       if (name === 'envelope' && fields.length === 19) fields.push('')
       if (name === 'envelope' && fields.length === 20) fields.push([], 0, 0, 0)
+      if (name === 'envelope' && fields.length === 24) fields.push([])
       // A checkpoint of a queue that has seen no key ends before them, and before consumers.
       if (name === 'checkpoint' && fields.length === 6) fields.push([], [], [])
       // Only consumers of outcomes need the last field of these.

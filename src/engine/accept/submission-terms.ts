@@ -1,8 +1,14 @@
-/** Tags and times of a submission, checked. */
+/** Tags, times and the trace of a submission, checked. */
 import type { Clock } from '../../base/clock.js'
 import { asGiven, isRecordText } from '../../base/option-values.js'
 import { WaybillError } from '../../errors.js'
-import { tagBytesMax, tagCountMax, type EnvelopeTerms } from '../../record/terms.js'
+import {
+  tagBytesMax,
+  tagCountMax,
+  termsOf,
+  type EnvelopeTerms,
+  type TraceContext,
+} from '../../record/terms.js'
 
 /** Times are Dates, or milliseconds since 1970, at most ten years ahead. */
 export interface SubmissionTerms {
@@ -19,6 +25,13 @@ export interface SubmissionTerms {
   /** If the first attempt after this time is deferred, the delay is reported to the sender. It
    * counts as one of the policy's warnings. */
   readonly warnAt?: Date | number | undefined
+  /** The trace that the submission belongs to, as the HTTP header of that name:
+   * `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`. The message keeps it through all its
+   * attempts; transports and `waybill:attempt` get it. @see W3C Trace Context §3.2 */
+  readonly traceparent?: string | undefined
+  /** What tracers add to it: at most 512 printable ASCII characters; only with a `traceparent`.
+   * @see W3C Trace Context §3.3 */
+  readonly tracestate?: string | undefined
 }
 
 const aheadMsMax = 3_660 * 86_400_000
@@ -28,8 +41,9 @@ const timeMin = 978_307_200_000
 /** @returns undefined when nothing is asked
  * @throws WaybillError OPTION_INVALID */
 export function checkedTerms(submission: SubmissionTerms, clock: Clock): EnvelopeTerms | undefined {
-  const { tags, notBefore, expiresAt, warnAt } = submission
-  if (tags === undefined && notBefore === undefined && expiresAt === undefined && warnAt === undefined)
+  const { tags, notBefore, expiresAt, warnAt, traceparent, tracestate } = submission
+  const hasTimes = notBefore !== undefined || expiresAt !== undefined || warnAt !== undefined
+  if (tags === undefined && !hasTimes && traceparent === undefined && tracestate === undefined)
     return undefined
   const nowMs = clock.wallMs()
   const terms = {
@@ -37,19 +51,42 @@ export function checkedTerms(submission: SubmissionTerms, clock: Clock): Envelop
     notBefore: timeOf('notBefore', notBefore, nowMs),
     expiresAt: timeOf('expiresAt', expiresAt, nowMs),
     warnAt: timeOf('warnAt', warnAt, nowMs),
+    trace: traceOf(traceparent, tracestate),
   }
   if (terms.notBefore <= nowMs) terms.notBefore = 0
   if (terms.expiresAt > 0 && terms.expiresAt <= nowMs)
     throw invalid('expiresAt', 'expiresAt has passed already')
   if (terms.expiresAt > 0 && terms.expiresAt <= terms.notBefore)
     throw invalid('expiresAt', 'expiresAt is not later than notBefore')
-  const saysNothing = terms.notBefore === 0 && terms.expiresAt === 0 && terms.warnAt === 0
-  return saysNothing && terms.tags.length === 0 ? undefined : terms
+  return termsOf(terms)
 }
 
 /** Is it a tag? */
 export const isTag = (value: unknown): value is string =>
   isRecordText(value, tagBytesMax) && !/\p{Cc}/u.test(value)
+
+/** Version, trace, parent and flags; a later version may say more behind them. */
+const traceIds = '(?!0{32})[\\da-f]{32}-(?!0{16})[\\da-f]{16}-[\\da-f]{2}'
+const traceparentPattern = new RegExp(
+  `^(?:00-${traceIds}|(?!00|ff)[\\da-f]{2}-${traceIds}(?:-[!-~]{1,200})?)$`,
+)
+const tracestatePattern = /^[ -~]{1,512}$/
+
+/** Is it one? @see W3C Trace Context §3.2.2 */
+export const isTraceparent = (value: unknown): value is string =>
+  typeof value === 'string' && traceparentPattern.test(value)
+
+export const isTracestate = (value: unknown): value is string =>
+  typeof value === 'string' && tracestatePattern.test(value)
+
+function traceOf(traceparent: unknown, tracestate: unknown): TraceContext | undefined {
+  if (traceparent === undefined && tracestate === undefined) return undefined
+  if (!isTraceparent(traceparent))
+    throw invalid('traceparent', `${asGiven(traceparent)} is no traceparent: 00-TRACE-PARENT-FLAGS`)
+  if (tracestate === undefined || tracestate === '') return { traceparent, tracestate: '' }
+  if (isTracestate(tracestate)) return { traceparent, tracestate }
+  throw invalid('tracestate', 'a tracestate has at most 512 printable ASCII characters')
+}
 
 /** @returns a list of our own */
 function checkedTags(tags: unknown): readonly string[] {

@@ -143,6 +143,8 @@ const members: ReadonlySet<string> = new Set([
   'notBefore',
   'expiresAt',
   'warnAt',
+  'traceparent',
+  'tracestate',
   'signal',
 ] satisfies (keyof Submission)[])
 

@@ -6,6 +6,7 @@ import type { ActiveMessage } from '../../active/active-message.js'
 import { notifyOf } from '../../base/notification.js'
 import type { DeliveryRequest, MessageData, RequestDsn } from '../../delivery/transport.js'
 import type { EnvelopeDsn } from '../../record/dsn.js'
+import type { TraceContext } from '../../record/terms.js'
 import type { Entry } from '../../scheduler/scheduler.js'
 import type { Job } from './job.js'
 import type { MessageReader } from '../message/message-reader.js'
@@ -55,6 +56,14 @@ class Request implements DeliveryRequest {
     return this.#message.envelope.smtputf8
   }
 
+  get traceparent(): string | undefined {
+    return this.#message.envelope.terms?.trace?.traceparent
+  }
+
+  get tracestate(): string | undefined {
+    return this.#message.envelope.terms?.trace?.tracestate || undefined
+  }
+
   data(): Promise<MessageData> {
     return this.#reader.data(this.#message)
   }
@@ -93,7 +102,16 @@ export const traceOf = ({
   nexthop,
   recipientCount: recipients.length,
   attempts: message.envelope.attempts,
+  ...tracedBy(message.envelope.terms?.trace),
 })
+
+const tracedBy = (
+  trace: TraceContext | undefined,
+): Pick<AttemptTrace, 'traceparent' | 'tracestate'> | undefined =>
+  trace && {
+    traceparent: trace.traceparent,
+    ...(trace.tracestate === '' ? undefined : { tracestate: trace.tracestate }),
+  }
 
 /** What was asked for some recipients. @param orcpts by index, when the envelope does not have
  * them */

@@ -10,6 +10,8 @@ import type { SyncStatistics } from '../../log/sync-statistics.js'
 export interface AcceptTrace {
   readonly sender: string
   readonly recipientCount: number
+  /** As the submission has it. */
+  readonly traceparent?: string
   /** Of the message, once it is durable. */
   result?: { readonly id: string }
   /** Why it was refused. */
@@ -25,6 +27,9 @@ export interface AttemptTrace {
   readonly recipientCount: number
   /** Attempts on the message before. */
   readonly attempts: number
+  /** Of the submission, when it named a trace. */
+  readonly traceparent?: string
+  readonly tracestate?: string
   /** One for each recipient, once the transport has answered. */
   result?: readonly Outcome[]
 }
@@ -71,11 +76,19 @@ export const settlingOf = ({ envelope, deliveredCount, deferredCount }: ActiveMe
 
 /** A submission may be anything: it is looked at before it is checked. */
 export const traceAccept = <T extends { readonly id: string }>(
-  submission: { readonly sender: string; readonly recipients: readonly unknown[] },
+  submission: {
+    readonly sender: string
+    readonly recipients: readonly unknown[]
+    readonly traceparent?: string | undefined
+  },
   accept: () => Promise<T>,
 ): Promise<T> => {
-  const { sender, recipients } = submission ?? {}
-  const trace = { sender: String(sender), recipientCount: recipients?.length ?? 0 }
+  const { sender, recipients, traceparent } = submission ?? {}
+  const trace = {
+    sender: String(sender),
+    recipientCount: recipients?.length ?? 0,
+    ...(traceparent === undefined ? undefined : { traceparent }),
+  }
   return accepting.tracePromise(accept, trace)
 }
 

@@ -111,7 +111,8 @@ function termsAfter(
   { isNew, notBefore }: EnvelopeChanges,
 ): EnvelopeTerms | undefined {
   if (terms === undefined) return undefined
-  if (isNew === true) return termsOf({ tags: terms.tags, notBefore: 0, expiresAt: 0, warnAt: 0 })
+  if (isNew === true)
+    return termsOf({ tags: terms.tags, notBefore: 0, expiresAt: 0, warnAt: 0, trace: terms.trace })
   const warnAt = isWarned ? 0 : terms.warnAt
   return { ...terms, notBefore: notBefore ?? terms.notBefore, warnAt }
 }

@@ -4,6 +4,7 @@
 import { Readable } from 'node:stream'
 import { newMessageId } from '../../base/message-id.js'
 import type { Submission } from '../../engine/accept/submission.js'
+import { isTraceparent, isTracestate } from '../../engine/accept/submission-terms.js'
 import { completed } from '../../relay/smtp-in/completed-header.js'
 import { dateText } from '../../relay/smtp-in/received.js'
 import { ProblemError } from '../wire/problem-details.js'
@@ -52,7 +53,8 @@ export const submitRoutes = (parts: ApiParts, hostname: string): Route[] => [
       const key = keyOf(request)
       const signal = leftSignal(reply)
       const client = { address: request.ip, token: parts.tokenOf(request).name }
-      const accepted = await parts.door.submit({ ...mail, id, idempotencyKey: key, signal }, client)
+      const submission = { ...mail, id, idempotencyKey: key, signal, ...traceOf(request) }
+      const accepted = await parts.door.submit(submission, client)
       const isDuplicate = accepted.isDuplicate === true
       reply.status(isDuplicate ? 200 : 202).header('location', `/v1/messages/${accepted.id}`)
       return { id: accepted.id, ...(messageId === undefined ? undefined : { messageId }), isDuplicate }
@@ -117,6 +119,14 @@ async function withHead(body: Readable, change: (head: Buffer) => Buffer): Promi
     })(),
     { objectMode: false },
   )
+}
+
+/** One that is malformed is no error of the message. @see W3C Trace Context §4.3 */
+function traceOf({ headers }: ApiRequest): Pick<Submission, 'traceparent' | 'tracestate'> {
+  const { traceparent, tracestate } = headers
+  if (!isTraceparent(traceparent)) return {}
+  const state = Array.isArray(tracestate) ? tracestate.join(',') : tracestate
+  return { traceparent, tracestate: isTracestate(state) ? state : undefined }
 }
 
 /** `Idempotency-Key`, bare or as the string of a structured field (RFC 8941). */

@@ -2,6 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { channel, tracingChannel } from 'node:diagnostics_channel'
 import { expect, onTestFinished, test } from 'vitest'
+import type { DeliveryRequest, Outcome } from '../../../src/delivery/transport.js'
 import { fixedRetry } from '../../../src/policy/fixed-retry.js'
 import { codeOf, deferred, delivered, simulated, submission } from '../stage.js'
 
@@ -99,5 +100,56 @@ test('a transport runs in the context that a tracer binds to its attempt', async
     const { id } = await queue.submit(submission())
     await queue.idle()
     expect(seen).toEqual([id])
+  })
+})
+
+const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+
+test('the trace of a submission reaches each attempt, through a crash, a retry and a requeue', async () => {
+  await simulated(async (stage) => {
+    const requests: DeliveryRequest[] = []
+    const told = heard()
+    const deliver = (request: DeliveryRequest): Outcome => {
+      requests.push(request)
+      return requests.length < 4 ? deferred : delivered
+    }
+    const options = { retry: fixedRetry([50]), transports: { out: { deliver } } }
+    const queue = await stage.open(options)
+    const { id } = await queue.submit({ ...submission(), traceparent, tracestate: 'congo=t61rcWkgMzE' })
+    await stage.until('two attempts', () => requests.length === 2)
+    const next = await stage.open({ ...options, retry: fixedRetry([3_600_000]) })
+    await stage.until('another', () => requests.length === 3)
+    await stage.ids()
+    await next.requeue({ id })
+    await stage.until('it is delivered', () => requests.length === 4)
+    const asked = requests.map((request) => [request.traceparent, request.tracestate])
+    expect(asked).toEqual(Array.from({ length: 4 }, () => [traceparent, 'congo=t61rcWkgMzE']))
+    const of = (name: string): unknown[] => told.filter(([one]) => one === name).map(([, fields]) => fields)
+    expect(of('accept start')).toMatchObject([{ traceparent }])
+    expect(of('attempt start')).toMatchObject(
+      Array.from({ length: 4 }, () => ({ traceparent, tracestate: 'congo=t61rcWkgMzE' })),
+    )
+  })
+})
+
+test.each<[string, object]>([
+  ['no traceparent', { traceparent: 'x' }],
+  ['version ff', { traceparent: traceparent.replace(/^00/, 'ff') }],
+  ['no trace', { traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-01` }],
+  ['more than version 00 has', { traceparent: `${traceparent}-1` }],
+  ['a state without a trace', { tracestate: 'a=b' }],
+  ['a state of two lines', { traceparent, tracestate: 'a=b\nc=d' }],
+])('a trace is refused: %s', async (_, members) => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    expect(await codeOf(queue.submit({ ...submission(), ...members }))).toBe('OPTION_INVALID')
+  })
+})
+
+test('a later version of a trace may say more', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    const later = `${traceparent.replace(/^00/, '01')}-more`
+    expect(await codeOf(queue.submit({ ...submission(), traceparent: later }))).toBe('accepted')
   })
 })

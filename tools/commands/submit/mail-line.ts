@@ -13,7 +13,8 @@ export interface LineSubmission {
 }
 
 const times = ['notBefore', 'expiresAt', 'warnAt'] as const
-const options = ['tags', ...times, 'priority', 'hold', 'idempotencyKey', 'longLines', 'smtputf8'] as const
+const handling = ['tags', ...times, 'priority', 'hold', 'idempotencyKey', 'longLines', 'smtputf8'] as const
+const options: readonly string[] = [...handling, 'traceparent', 'tracestate']
 const mailMembers = Object.keys((mailSchema as { properties: Record<string, unknown> }).properties)
 
 export const lineMembers: readonly string[] = [...new Set([...mailMembers, ...options])]
@@ -27,7 +28,7 @@ export async function submissionOf(line: string, key: string | undefined): Promi
   for (const [name, value] of Object.entries(members)) {
     if (!lineMembers.includes(name))
       throw invalid(name, `there is no member ${name}, but ${lineMembers.join(', ')}`)
-    if ((options as readonly string[]).includes(name)) asked[name] = value
+    if (options.includes(name)) asked[name] = value
     else mail[name] = value
   }
   for (const name of times) if (asked[name] !== undefined) asked[name] = timeOf(name, asked[name])
