@@ -55,6 +55,11 @@ export const errorCatalogue = {
     enhanced: '4.3.0',
     means: 'This life is over; unsettled submissions may be there after the next start',
   },
+  QUEUE_DRAINING: {
+    code: 451,
+    enhanced: '4.3.2',
+    means: 'The relay takes no mail any more, and delivers what it has: `waybill store drain`',
+  },
   // Errors in the directory.
   QUEUE_LOCKED: { code: 451, enhanced: '4.3.0', means: 'Another process owns the directory' },
   LOCK_UNAVAILABLE: { code: 451, enhanced: '4.3.0', means: 'Neither fs-ext nor flock(1) works here' },

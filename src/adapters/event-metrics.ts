@@ -26,7 +26,7 @@ const counted = <K extends keyof QueueEvents>(metric: Counted<K>): Counted => me
 
 const outcomesName = {
   name: 'waybill_outcomes_total',
-  help: 'Outcomes of recipients: delivered, deferred, failed for good, given up (expired), or deleted by an operator.',
+  help: 'Recipients delivered, deferred, failed for good, expired (given up), or deleted by an operator.',
   labelNames: ['outcome'],
 } as const
 

@@ -87,7 +87,7 @@ export const measured: readonly Measured[] = [
   {
     kind: 'gauge',
     name: 'waybill_lane_waiting_bytes',
-    help: 'Envelopes of messages that wait, bytes. Of incoming, the part of the journal in which mail waits.',
+    help: 'Bytes of envelopes that wait; of incoming, of the journal in which they do.',
     labelNames: laneLabels,
     read: perLane(({ waitingBytes }) => waitingBytes),
   },
@@ -169,7 +169,7 @@ export const measured: readonly Measured[] = [
   {
     kind: 'gauge',
     name: 'waybill_journal_sync_under_way_seconds',
-    help: 'How long the synced write that is under way has taken until now; 0 when there is none.',
+    help: 'Age of the synced write that is under way; 0 when there is none.',
     read: ({ journal }) => seconds(journal.syncUnderWayMs),
   },
   {
@@ -193,7 +193,7 @@ export const measured: readonly Measured[] = [
   {
     kind: 'gauge',
     name: 'waybill_destinations',
-    help: 'Destinations in use, dead or suspended, by state; dead ones are not attempted until their time has come.',
+    help: 'Destinations by state; dead ones are attempted when their time has come.',
     labelNames: ['state'],
     read: ({ destinations }) =>
       destinationStates.map((state) => ({
@@ -204,7 +204,7 @@ export const measured: readonly Measured[] = [
   {
     kind: 'gauge',
     name: 'waybill_limited_destinations',
-    help: 'Destinations whose mail waits for a limit on what is sent in a time, or for the rate that its reply has set.',
+    help: 'Destinations whose mail waits for a limit, or for the rate of a reply.',
     read: ({ destinations }) => sumOf(destinations, ({ limit }) => yes(limit !== undefined)),
   },
   {

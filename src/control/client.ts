@@ -195,6 +195,14 @@ export class ControlClient {
     return answer.reloaded
   }
 
+  /** The relay takes no mail any more, and delivers what it has; settles when all that it took
+   * before is durable. */
+  async retire(): Promise<void> {
+    await this.#ask({ do: 'retire' })
+    const answer = await this.#answer()
+    if (answer.kind !== 'result') throw unexpected(answer)
+  }
+
   /** Has the relay keep all files for a copy. Nothing else can be asked until it is released.
    * @throws WaybillError DISK_FULL, QUEUE_CRASHED */
   async pin(): Promise<PinnedFiles> {

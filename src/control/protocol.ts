@@ -56,6 +56,8 @@ export type ControlRequest =
   | ({ readonly do: 'unsuspend' } & SuspensionTarget)
   /** The owner reads its files again. */
   | { readonly do: 'reload' }
+  /** The owner takes no mail any more, and delivers what it has. */
+  | { readonly do: 'retire' }
   /** Keeps all files for a backup until the client says stop, or leaves. */
   | { readonly do: 'pin' }
   /** Samples until the client has enough. */
@@ -175,6 +177,7 @@ export function readRequest(line: string): ControlRequest {
       return { do: 'routes', recipients: recipientsOf(fields['recipients']) }
     case 'destinations':
     case 'reload':
+    case 'retire':
     case 'pin':
     case 'stop':
     case 'written':

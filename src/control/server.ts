@@ -33,6 +33,8 @@ const names: OptionNames<ControlOptions> = {
   onOutcome: true,
   onRefusal: true,
   reload: true,
+  retire: true,
+  submit: true,
   clientCountMax: true,
   stallMs: true,
   onError: true,

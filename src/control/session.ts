@@ -16,7 +16,7 @@ import {
   type VerbOutcome,
   type VerbRequest,
 } from './protocol.js'
-import { Submissions } from './submissions.js'
+import { Submissions, type TakingQueue } from './submissions.js'
 import type { Traffic } from './traffic.js'
 import type { VerbResult } from '../admin/verbs/tally.js'
 
@@ -38,6 +38,11 @@ export interface QueueOwner extends SessionWitness {
   /** Reads its files again, and applies all or none of them. Default: there are none.
    * @throws WaybillError OPTION_INVALID */
   readonly reload?: () => Promise<readonly ReloadedFile[]>
+  /** Takes no mail from now on; settles when all that was taken is durable. Default: nothing is
+   * closed. */
+  readonly retire?: () => Promise<void>
+  /** Takes what clients submit. Default: the queue does. */
+  readonly submit?: TakingQueue['submit']
 }
 
 /** How long a client may take to ask. */
@@ -69,7 +74,9 @@ export class ControlSession {
     this.#traffic = traffic
     this.#clock = clock
     this.#owner = owner
-    this.#submissions = new Submissions(queue, (answer) => this.#answer(answer))
+    const { submit } = owner
+    const taking = submit === undefined ? queue : { submit }
+    this.#submissions = new Submissions(taking, (answer) => this.#answer(answer))
   }
 
   /** Settles when the client has left and its requests have ended. */
@@ -162,6 +169,9 @@ export class ControlSession {
       }
       case 'reload':
         return this.#answer({ kind: 'result', reloaded: (await this.#owner.reload?.()) ?? [] })
+      case 'retire':
+        await this.#owner.retire?.()
+        return this.#answer({ kind: 'result' })
       case 'pin':
         return this.#pin(stop)
       case 'watch':

@@ -9,6 +9,11 @@ import { codeOf, filesBelow, root, sourcesBelow } from './sources.js'
 const sources = sourcesBelow('src')
 const everything = [...sources, ...sourcesBelow('tools'), ...sourcesBelow('bench'), ...sourcesBelow('test')]
 
+const pages = [
+  'README.md',
+  ...['src', 'test', 'bench', 'tools'].flatMap((folder) => filesBelow(folder, '.md')),
+]
+
 /** A noun is not cut to meet a number: this is far above the median of 100. */
 const linesMax = 400
 
@@ -59,6 +64,23 @@ test('the head of a file has at most 12 lines', () => {
   expect(long).toEqual([])
 })
 
+const cellWordsMax = 15
+
+/** What is longer is a list, or a sentence. */
+test('a cell of a table has at most 15 words', () => {
+  const long = pages.flatMap((path) =>
+    readFileSync(join(root, path), 'utf8')
+      .split('\n')
+      .flatMap((line, index) => {
+        const cells = line.startsWith('|') ? line.split(/(?<!\\)\|/).slice(1, -1) : []
+        return cells.some((cell) => cell.trim().split(/\s+/).length > cellWordsMax)
+          ? [`${path}:${index + 1}`]
+          : []
+      }),
+  )
+  expect(long).toEqual([])
+})
+
 test('comments are in plain words', () => {
   const found = everything.flatMap(({ path, text }) => {
     const lines = commentLines(text)
@@ -94,10 +116,6 @@ test('nothing is left to do, in brackets or not', () => {
 })
 
 test('every link in a page leads to a file that is there, and to a heading of it', () => {
-  const pages = [
-    'README.md',
-    ...['src', 'test', 'bench', 'tools'].flatMap((folder) => filesBelow(folder, '.md')),
-  ]
   const broken = pages.flatMap((page) => {
     const text = readFileSync(join(root, page), 'utf8').replace(/```[\s\S]*?```/g, '')
     return [...text.matchAll(/\]\(([^)#\s]*)(?:#([^)]*))?\)/g)]

@@ -53,6 +53,7 @@ const statuses: Partial<Readonly<Record<ErrorCode, number>>> = {
   DISK_FULL: 503,
   KEYS_TOO_MANY: 503,
   QUEUE_CRASHED: 503,
+  QUEUE_DRAINING: 503,
   STORE_UNREACHABLE: 503,
 }
 

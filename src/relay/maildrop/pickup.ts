@@ -40,7 +40,13 @@ const batchMax = 50
 const batchBytesMax = 64 * 1024 * 1024
 
 /** What ends a submission now, and may not later. */
-const passing: ReadonlySet<string> = new Set(['DISK_FULL', 'DISK_FAILED', 'QUEUE_CRASHED', 'SUBMIT_ABORTED'])
+const passing: ReadonlySet<string> = new Set([
+  'DISK_FULL',
+  'DISK_FAILED',
+  'QUEUE_CRASHED',
+  'QUEUE_DRAINING',
+  'SUBMIT_ABORTED',
+])
 
 /** A file in `taken/`. */
 interface Taken {

@@ -186,6 +186,10 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     title: 'More than one machine',
     commands: {
+      'store drain': {
+        summary: 'a node takes no mail any more, and delivers what it has',
+        load: async () => (await import('../store/store-drain.js')).storeDrain,
+      },
       'store init': {
         summary: 'makes the tables of a store in PostgreSQL, and a queue in it',
         load: async () => (await import('../store/store-init.js')).storeInit,

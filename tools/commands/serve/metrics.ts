@@ -17,7 +17,7 @@ const certificateExpiry: Named = {
 }
 const reloadSuccess: Named = {
   name: 'waybill_config_last_reload_successful',
-  help: '1 when the last files that were read were right, at the start or at a reload; 0: the files of before are used.',
+  help: '1 when the files that were read last were right; 0: older ones are used.',
 }
 const reloadSuccessTime: Named = {
   name: 'waybill_config_last_reload_success_timestamp_seconds',

@@ -66,6 +66,7 @@ import { historyOf } from '../cli/history-options.js'
 import { answerForMetrics, loadMetrics } from './metrics.js'
 import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './places.js'
 import { reloads } from './reload.js'
+import { Retirement } from '../log/retirement.js'
 import { Stopping, stopTimeoutMsOf } from './stopping.js'
 import { hasThreadOf, placesOf, serverOf } from './server.js'
 import { postToWebhook, webhookOf } from './webhook.js'
@@ -493,8 +494,14 @@ async function runWith(
     reload: () => reloads.ask(),
   }
   const adoption = await adoptionOf(args, settings.home, options, control, log)
+  const retirement = new Retirement(log)
   stopping.beforeThat(() => adoption?.stop())
-  await serveControlAt(settings.home, opened, control, log)
+  const withRetirement: ControlOptions = {
+    ...control,
+    retire: () => retirement.retire(),
+    submit: (submission) => retirement.guard(() => queue.submit(submission)),
+  }
+  await serveControlAt(settings.home, opened, withRetirement, log)
   const logged = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
   const copied = withBcc(logged, () => said.parameters.alwaysBcc)
   const held = withHold(copied, (recipient) => said.tables.routes.holds(recipient))
@@ -503,7 +510,7 @@ async function runWith(
     stats: () => queue.stats(),
     clock: systemClock,
   })
-  const entry = withInFlow(withEtrn(held, queue, log), flow)
+  const entry = retirement.door(withInFlow(withEtrn(held, queue, log), flow))
   const { sizeBytesMax } = server
   const aliases = (): Aliases | undefined => said.tables.clients.aliases
   const pickup =
@@ -532,6 +539,7 @@ async function runWith(
     queue.crash()
     throw error
   })
+  retirement.closes(() => listener.closePorts())
   stopping.beforeThat(() => {
     listener.closePorts()
     for (const listening of metrics) listening.close()

@@ -53,7 +53,7 @@ export const storeMetrics: readonly StoreMetric[] = [
   },
   {
     name: 'waybill_store_standbys',
-    help: 'Standbys whose answer a commit may wait for, at the last look; -1 when not known.',
+    help: 'Standbys that a commit may wait for, at the last look; -1: not known.',
     kind: 'gauge',
     read: ({ statistics }) => statistics.standbyCount ?? -1,
   },
