@@ -15,6 +15,10 @@ export const benches: Readonly<Record<string, Bench>> = {
     about: 'whole lives with a transport that reads the data, 500 domains; a steady and a young queue',
     run: async (args) => (await import('./workload-r/workload-r.js')).run(args),
   },
+  applications: {
+    about: 'consumers of outcomes, scheduled mail, submitMany, and what the options of a submission cost',
+    run: async (args) => (await import('./applications.js')).run(args),
+  },
   turns: {
     about: 'what a turn of group commit is made of: the write, and what the event loop does between two',
     run: async (args) => (await import('./turns.js')).run(args),

@@ -26,7 +26,7 @@ export const storeRemove: Command = {
   notes:
     'Stop its own node first: a queue whose node runs is refused, and so is one with mail in it. A node that has\n' +
     'adopted it loses it. Idempotency keys and outcomes that no consumer has read go with it. Exit codes: 0 removed, or\n' +
-    'empty without --yes, 1 refused, 2 usage.',
+    'empty without --yes, 1 its node runs, 2 it has mail, or usage.',
   run: async (args) => {
     const url = storeUrlOf(args)
     const { loadStore } = await import('../../../src/engine/open-in-store.js')
