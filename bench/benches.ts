@@ -17,7 +17,7 @@ export const benches: Readonly<Record<string, Bench>> = {
   },
   applications: {
     about: 'consumers of outcomes, scheduled mail, submitMany, and what the options of a submission cost',
-    run: async (args) => (await import('./applications.js')).run(args),
+    run: async (args) => (await import('./applications/applications.js')).run(args),
   },
   turns: {
     about: 'what a turn of group commit is made of: the write, and what the event loop does between two',

@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/base/clock.js'
 import { waitMsMax } from '../../../src/base/option-values.js'
 import { isReportingMta } from '../../../src/bounce/report.js'
 import { madeDirectory } from '../../../src/disk/made-directory.js'
-import { isWaybillError, type ControlOptions, type OpenOptions } from '../../../src/index.js'
+import { isWaybillError, type Change, type ControlOptions, type OpenOptions } from '../../../src/index.js'
 import type { Listener } from '../../../src/relay/listening.js'
 import { receivedBytesMax } from '../../../src/relay/smtp-in/received.js'
 import type { Place } from '../../../src/relay/smtp-in/session-server.js'
@@ -67,6 +67,7 @@ import { answerForMetrics, loadMetrics } from './metrics.js'
 import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './places.js'
 import { reloads } from './reload.js'
 import { Retirement } from '../log/retirement.js'
+import { sharedLimits, sharedScheduler, Shares } from '../parameters/shares.js'
 import { Stopping, stopTimeoutMsOf } from './stopping.js'
 import { hasThreadOf, placesOf, serverOf } from './server.js'
 import { postToWebhook, webhookOf } from './webhook.js'
@@ -496,6 +497,15 @@ async function runWith(
   const adoption = await adoptionOf(args, settings.home, options, control, log)
   const retirement = new Retirement(log)
   stopping.beforeThat(() => adoption?.stop())
+  const shares = new Shares(queuePlace.status, log)
+  const limitsOf = (name: string): Pick<Change, 'scheduler' | 'limits'> => ({
+    scheduler: sharedScheduler(said.parameters.scheduler, shares.of(name), said.names),
+    limits: sharedLimits(said.tables.limits, shares.of(name)),
+  })
+  void shares.run(() => {
+    queue.reconfigure(limitsOf(queuePlace.name))
+    adoption?.reconfigure(limitsOf)
+  })
   const withRetirement: ControlOptions = {
     ...control,
     retire: () => retirement.retire(),
@@ -557,9 +567,10 @@ async function runWith(
     http?.takeUp(next.tables.http)
     const added = withLoggedAttempts(replaceable.replace(renewed), log)
     const { policy } = next.tables
-    const { limits, shaping } = next.tables
-    const change = { scheduler: next.parameters.scheduler, transports: added, limits, shaping }
+    const { shaping } = next.tables
+    const change = { ...limitsOf(queuePlace.name), transports: added, shaping }
     queue.reconfigure(policy === undefined ? change : { ...change, retry: policy })
+    adoption?.reconfigure(limitsOf)
     if (policy !== undefined) tellMissingLanes(policy, retry, log)
     void tellProofs(args, next.tables.tlsPolicy, log)
   }

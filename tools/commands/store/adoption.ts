@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { systemClock } from '../../../src/base/clock.js'
 import { loadStore } from '../../../src/engine/open-in-store.js'
-import { isWaybillError, openQueue, type Queue, type QueueOptions } from '../../../src/index.js'
+import { isWaybillError, openQueue, type Change, type Queue, type QueueOptions } from '../../../src/index.js'
 import type { StoreDisk } from '../../../src/store/store-disk.js'
 import { withParameters } from '../cli/store-parameters.js'
 
@@ -26,6 +26,7 @@ export class Adoption {
   /** Watched by this node: each by one loop. */
   readonly #watched = new Set<string>()
   readonly #adopted = new Map<string, Queue>()
+  #changeOf: ((queue: string) => Change) | undefined
   #isStopped = false
 
   constructor(options: AdoptionOptions) {
@@ -54,6 +55,12 @@ export class Adoption {
     }
   }
 
+  /** Other options, for those that are adopted later, too. */
+  reconfigure(changeOf: (queue: string) => Change): void {
+    this.#changeOf = changeOf
+    for (const [name, queue] of this.#adopted) queue.reconfigure(changeOf(name))
+  }
+
   /** No delivery begins any more. */
   stop(): void {
     this.#isStopped = true
@@ -66,6 +73,7 @@ export class Adoption {
       try {
         const { queue, disk } = await this.#open(name, options)
         this.#adopted.set(name, queue)
+        if (this.#changeOf !== undefined) queue.reconfigure(this.#changeOf(name))
         log.warn({ adopted: name, lock: queue.lockKind }, 'a queue without an owner is adopted')
         onAdopted(queue, disk)
         const { error } = await new Promise<{ error?: unknown }>((resolve) => queue.on('crashed', resolve))

@@ -1,14 +1,14 @@
 /** What applications use beside plain submissions: consumers of outcomes, scheduled mail, many
  * messages at once, options. One process, which is queue, producers and consumer; each round has
- * all ways in turn, each in a directory of its own. */
+ * all ways in turn, each in a new directory. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { openQueue, type Queue, type Submission } from '../src/index.js'
-import type { BenchArguments } from './bench.js'
-import { bodyOf, recipientsOf, sender } from './contenders/payloads.js'
-import { spreadOf, type Row } from './output.js'
+import { openQueue, type Queue, type Submission } from '../../src/index.js'
+import type { BenchArguments } from '../bench.js'
+import { bodyOf, recipientsOf, sender } from '../contenders/payloads.js'
+import { spreadOf, type Row } from '../output.js'
 
 const producerCount = 100
 const mebibyte = 1024 * 1024
