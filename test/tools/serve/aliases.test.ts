@@ -64,7 +64,7 @@ test('what waits goes where the table says at a requeue, and not where it said w
   await writeFile(at('aliases'), 'carol@closed.test bob@example.com\n')
   expect((await runWaybill(['reload', '--queue', at('queue')], { directory })).exitCode).toBe(0)
   const { stdout } = await runWaybill(['requeue', '--all', '--queue', at('queue')], { directory })
-  expect(stdout).toMatch(/requeued 1 message/)
+  expect(stdout).toBe('1 message requeued (1 recipient)\n')
   await expect.poll(() => mailOf('bob@example.com')).toHaveLength(1)
   expect((await mailOf('bob@example.com'))[0]).toContain('X-Original-To: info@example.com')
   expect(await mailOf('ada@example.com')).toHaveLength(1)
