@@ -1,7 +1,8 @@
 /** An outcome in the log of outcomes, as consumers get it. */
 import type { MessageId } from '../base/message-id.js'
 import { WaybillError } from '../errors.js'
-import { encodeFields, FieldReader } from './msgpack.js'
+import { FieldReader } from './msgpack.js'
+import { payload } from './payload-writer.js'
 
 /** In the order of their numbers in a record. */
 export const outcomeKinds = [
@@ -55,34 +56,55 @@ export interface QueueOutcome {
   readonly report?: MessageId
 }
 
-export function encodeOutcome(outcome: Omit<QueueOutcome, 'at'>): Buffer {
-  const { number, kind, id, sender, recipients, recipientCount, status, text, remote, attempt } = outcome
-  const { report = '', tags = [], transport = '', nexthop = '', tls = '', messageId = '' } = outcome
-  const fields = [
-    number,
-    outcomeKinds.indexOf(kind),
-    id,
-    sender,
-    recipients,
-    recipientCount,
-    status,
-    text,
-    remote,
-    attempt,
-  ]
-  if (tags.length > 0 || transport !== '' || nexthop !== '' || tls !== '' || messageId !== '')
-    return encodeFields([...fields, report, tags, transport, nexthop, tls, messageId])
-  return encodeFields(report === '' ? fields : [...fields, report])
+/** An outcome before it has a number. All have one shape, with '' where there is nothing: three of
+ * them are made for each message. */
+export interface NewOutcome {
+  kind: QueueOutcomeKind
+  at: number
+  id: MessageId
+  sender: string
+  recipients: readonly string[]
+  recipientCount: number
+  status: string
+  text: string
+  remote: string
+  attempt: number
+  report: MessageId | ''
+  tags: readonly string[]
+  transport: string
+  nexthop: string
+  tls: string
+  messageId: string
 }
+
+const fieldCountBare = 10
+const fieldCountReported = 11
+const fieldCountAll = 16
+
+/** @param recipients may be fewer than it has */
+export function encodeOutcome(outcome: NewOutcome, number: number, recipients: readonly string[]): Buffer {
+  const { report, tags, transport, nexthop, tls, messageId } = outcome
+  const hasBeside = tags.length > 0 || transport !== '' || nexthop !== '' || tls !== '' || messageId !== ''
+  payload.list(hasBeside ? fieldCountAll : report === '' ? fieldCountBare : fieldCountReported)
+  payload.count(number).count(outcomeKinds.indexOf(outcome.kind)).text(outcome.id).text(outcome.sender)
+  payload.texts(recipients).count(outcome.recipientCount).text(outcome.status).text(outcome.text)
+  payload.text(outcome.remote).count(outcome.attempt)
+  if (hasBeside || report !== '') payload.text(report)
+  if (hasBeside) payload.texts(tags).text(transport).text(nexthop).text(tls).text(messageId)
+  return payload.end()
+}
+
+/** Its members as they are read, the ones that most outcomes have first. */
+type ReadOutcome = { -readonly [Member in keyof QueueOutcome]: QueueOutcome[Member] }
 
 /** @param at the frame's time
  * @throws WaybillError LOG_CORRUPT */
-export function decodeOutcome(payload: Buffer, at: number): QueueOutcome {
-  const fields = new FieldReader(payload, 'outcome', 10)
+export function decodeOutcome(encoded: Buffer, at: number): QueueOutcome {
+  const fields = new FieldReader(encoded, 'outcome', fieldCountBare)
   const number = fields.count()
   const kind = outcomeKinds[fields.count()]
   if (kind === undefined) throw new WaybillError('LOG_CORRUPT', 'an outcome has an unknown kind')
-  const outcome = {
+  const outcome: ReadOutcome = {
     number,
     kind,
     at,
@@ -97,20 +119,17 @@ export function decodeOutcome(payload: Buffer, at: number): QueueOutcome {
   }
   if (fields.isAtEnd) return outcome
   const report = fields.text() as MessageId
-  const withReport = report === '' ? outcome : { ...outcome, report }
-  return fields.isAtEnd ? withReport : { ...withReport, ...readBeside(fields) }
+  if (report !== '') outcome.report = report
+  if (!fields.isAtEnd) readBeside(fields, outcome)
+  return outcome
 }
 
-type Beside = Pick<QueueOutcome, 'tags' | 'transport' | 'nexthop' | 'tls' | 'messageId'>
-
-function readBeside(fields: FieldReader): Beside {
+function readBeside(fields: FieldReader, outcome: ReadOutcome): void {
   const [tags, transport, nexthop, tls] = [fields.texts(), fields.text(), fields.text(), fields.text()]
   const messageId = fields.isAtEnd ? '' : fields.text()
-  return {
-    ...(tags.length > 0 ? { tags } : undefined),
-    ...(transport === '' ? undefined : { transport }),
-    ...(nexthop === '' ? undefined : { nexthop }),
-    ...(tls === '' ? undefined : { tls }),
-    ...(messageId === '' ? undefined : { messageId }),
-  }
+  if (tags.length > 0) outcome.tags = tags
+  if (transport !== '') outcome.transport = transport
+  if (nexthop !== '') outcome.nexthop = nexthop
+  if (tls !== '') outcome.tls = tls
+  if (messageId !== '') outcome.messageId = messageId
 }

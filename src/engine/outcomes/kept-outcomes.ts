@@ -5,13 +5,12 @@ import { position, type Position } from '../../base/position.js'
 import { isWaybillError } from '../../errors.js'
 import type { LaneLog } from '../../log/lane-log.js'
 import { frameBytes, kindAt, kinds, payloadAt, timeAt } from '../../record/frame.js'
-import { decodeOutcome, encodeOutcome, type QueueOutcome } from '../../record/outcome.js'
-import type { NewOutcome } from './told-outcomes.js'
+import { decodeOutcome, encodeOutcome, type NewOutcome, type QueueOutcome } from '../../record/outcome.js'
 
 /** Outcomes that are read at once. */
 const readMax = 1000
 
-interface OutcomeRecord {
+export interface OutcomeRecord {
   readonly number: number
   readonly timeMs: number
   readonly payload: Buffer
@@ -29,11 +28,11 @@ export class KeptOutcomes {
     this.#floor = floor ?? log.end
   }
 
-  recordOf({ at, ...outcome }: NewOutcome, number: number): OutcomeRecord {
-    const payload = encodeOutcome({ ...outcome, number })
+  recordOf(outcome: NewOutcome, number: number): OutcomeRecord {
+    let payload = encodeOutcome(outcome, number, outcome.recipients)
     // Of more recipients than a segment should hold it keeps only the number.
-    if (payload.length <= this.log.files.grid.segmentBytes / 4) return { number, timeMs: at, payload }
-    return { number, timeMs: at, payload: encodeOutcome({ ...outcome, number, recipients: [] }) }
+    if (payload.length > this.log.files.grid.segmentBytes / 4) payload = encodeOutcome(outcome, number, [])
+    return { number, timeMs: outcome.at, payload }
   }
 
   hasRoom({ payload }: OutcomeRecord): boolean {

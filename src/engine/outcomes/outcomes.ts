@@ -14,8 +14,8 @@ import type { LaneLog } from '../../log/lane-log.js'
 import type { OutcomePositions } from '../../record/checkpoint.js'
 import { classAt, kindAt, payloadAt, timeAt } from '../../record/frame.js'
 import { SideLog, type SideLogOptions } from '../side-logs/side-log.js'
-import { KeptOutcomes } from './kept-outcomes.js'
-import { ToldOutcomes, type NewOutcome } from './told-outcomes.js'
+import { KeptOutcomes, type OutcomeRecord } from './kept-outcomes.js'
+import { ToldOutcomes, type ToldOutcome } from './told-outcomes.js'
 
 /** Outcomes that are copied in one step. */
 const copiedMax = 1000
@@ -197,9 +197,13 @@ export class Outcomes {
     const { journal } = this.#options
     while (this.isOn && this.#from < journal.durableEnd && !this.#isOver) {
       const { outcomes, next } = await this.#readJournal()
-      for (const outcome of outcomes.slice(this.#skip)) {
+      for (let i = this.#skip; i < outcomes.length; i++) {
         if (this.#isOver || !this.isOn) return
-        await this.#append(kept, outcome)
+        const outcome = outcomes[i]!
+        if (outcome.spool > 0) await this.#addMessageId(outcome)
+        const record = kept.recordOf(outcome, this.#number + 1)
+        if (!kept.hasRoom(record)) await this.#room(kept, record)
+        this.#append(kept, record)
       }
       this.#from = next
       this.#skip = 0
@@ -207,10 +211,10 @@ export class Outcomes {
     }
   }
 
-  async #readJournal(): Promise<{ outcomes: NewOutcome[]; next: Position }> {
+  async #readJournal(): Promise<{ outcomes: ToldOutcome[]; next: Position }> {
     const { journal } = this.#options
     const end = journal.durableEnd
-    const outcomes: NewOutcome[] = []
+    const outcomes: ToldOutcome[] = []
     try {
       const next = await journal.read(this.#from, end, (window, at, place) => {
         const frame = {
@@ -220,35 +224,35 @@ export class Outcomes {
           position: place,
           payload: payloadAt(window, at),
         }
-        outcomes.push(...this.#told.of(frame))
+        this.#told.of(frame, outcomes)
         return outcomes.length >= copiedMax && !this.#told.isPending
       })
-      outcomes.push(...this.#told.end())
+      this.#told.end(outcomes)
       return { outcomes, next }
     } catch (error) {
       this.#side.lost(error)
-      this.#told.end()
+      this.#told.end([])
       return { outcomes, next: end }
     }
   }
 
-  /** Where the disk is full the outcome is left out: its number is missing. */
-  async #append(kept: KeptOutcomes, told: NewOutcome): Promise<void> {
-    const outcome = await this.#withMessageId(told)
-    const record = kept.recordOf(outcome, this.#number + 1)
+  /** Settles when there is room, or none to be had. */
+  async #room(kept: KeptOutcomes, record: OutcomeRecord): Promise<void> {
     while (!kept.hasRoom(record) && !kept.log.diskFull && !this.#isOver && this.isOn)
       await this.change(this.#changeCount)
+  }
+
+  /** Where the disk is full the outcome is left out: its number is missing. */
+  #append(kept: KeptOutcomes, record: OutcomeRecord): void {
     this.#number++
     this.#skip++
     if (!this.#isOver && kept.hasRoom(record)) kept.append(record)
   }
 
   /** What has ended meanwhile may have no file. */
-  async #withMessageId({ spool, ...outcome }: NewOutcome): Promise<NewOutcome> {
-    if (spool === undefined) return outcome
-    const head = await this.#options.spoolHead(spool).catch(() => undefined)
-    const messageId = head && messageIdIn(head)
-    return messageId === undefined ? outcome : { ...outcome, messageId }
+  async #addMessageId(outcome: ToldOutcome): Promise<void> {
+    const head = await this.#options.spoolHead(outcome.spool).catch(() => undefined)
+    outcome.messageId = (head && messageIdIn(head)) ?? ''
   }
 
   async #opened(): Promise<void> {

@@ -11,13 +11,13 @@ import { decodeDelivery, type Delivery } from '../../record/delivery.js'
 import { decodeEnvelope, type Envelope } from '../../record/envelope.js'
 import { decodeFinish, type Finish } from '../../record/finish.js'
 import { kinds } from '../../record/frame.js'
-import type { QueueOutcome } from '../../record/outcome.js'
+import type { NewOutcome, QueueOutcomeKind } from '../../record/outcome.js'
 import { decodeReplaced } from '../../record/replaced.js'
-import { taggedBy, tagsOf } from '../../record/terms.js'
+import { tagsOf } from '../../record/terms.js'
 
-export interface NewOutcome extends Omit<QueueOutcome, 'number'> {
-  /** Of `accepted`: its data stands in this file, and the Message-ID with it. */
-  readonly spool?: number
+export interface ToldOutcome extends NewOutcome {
+  /** Of `accepted`: its data stands in this file, and the Message-ID with it; 0: it does not. */
+  spool: number
 }
 
 interface JournalFrame {
@@ -35,16 +35,15 @@ interface Entered {
   readonly messageId: string | undefined
 }
 
-const nothing = { recipients: [], recipientCount: 0, status: '', text: '', remote: '', attempt: 0 }
-
 export class ToldOutcomes {
   /** The frame before, when it was an envelope that may be a replacement. */
   #entered: Entered | undefined
   /** The last data: an envelope stands behind its own. */
   #data: { readonly messageId: string | undefined } | undefined
 
-  /** @throws WaybillError LOG_CORRUPT */
-  of({ kind, lane, timeMs, position, payload }: JournalFrame): NewOutcome[] {
+  /** @param into where they are put
+   * @throws WaybillError LOG_CORRUPT */
+  of({ kind, lane, timeMs, position, payload }: JournalFrame, into: ToldOutcome[]): void {
     const entered = this.#entered
     this.#entered = undefined
     const isReplacement =
@@ -52,18 +51,17 @@ export class ToldOutcomes {
       kind === kinds.replaced &&
       lane === incomingLane &&
       decodeReplaced(payload).target === entered.position
-    const before = entered === undefined || isReplacement ? [] : [entranceOf(entered)]
+    if (entered !== undefined && !isReplacement) into.push(entranceOf(entered))
     if (kind === kinds.data) this.#data = { messageId: messageIdIn(payload) }
     if (kind === kinds.envelope && lane === incomingLane) {
       const envelope = decodeEnvelope(payload)
       const messageId = envelope.data.kind === 'before' ? this.#data?.messageId : undefined
       this.#data = undefined
       if (isNew(envelope)) this.#entered = { position, envelope, timeMs, messageId }
-      return before
+      return
     }
-    if (kind === kinds.delivery) return [...before, ...ofDelivery(decodeDelivery(payload), timeMs)]
-    if (kind === kinds.finish) return [...before, ...ofFinish(decodeFinish(payload), timeMs)]
-    return before
+    if (kind === kinds.delivery) putDelivery(decodeDelivery(payload), timeMs, into)
+    if (kind === kinds.finish) putFinish(decodeFinish(payload), timeMs, into)
   }
 
   /** The frame behind decides. */
@@ -72,11 +70,11 @@ export class ToldOutcomes {
   }
 
   /** There is no frame behind: a group ends with its batch. */
-  end(): NewOutcome[] {
+  end(into: ToldOutcome[]): void {
     const entered = this.#entered
     this.#entered = undefined
     this.#data = undefined
-    return entered === undefined ? [] : [entranceOf(entered)]
+    if (entered !== undefined) into.push(entranceOf(entered))
   }
 }
 
@@ -86,55 +84,78 @@ const isNew = ({ attempts, requeues, notes, replaces }: Envelope): boolean =>
 /** A report's id is that of its message, and a number. */
 const reportPattern = /^([^-]+)-[0-9]+$/
 
-function entranceOf({ envelope, timeMs, messageId }: Entered): NewOutcome {
+function entranceOf({ envelope, timeMs, messageId }: Entered): ToldOutcome {
   const { id, sender, recipients, recipientCount, data } = envelope
-  const tags = tagsOf(envelope)
   const about = sender === '' ? reportPattern.exec(id)?.[1] : undefined
-  if (about !== undefined)
-    return { ...nothing, kind: 'reported', at: timeMs, id: about as MessageId, sender, report: id }
-  return {
-    ...nothing,
-    kind: 'accepted',
-    at: timeMs,
-    id,
-    sender,
-    recipients,
-    recipientCount,
-    ...taggedBy(tags),
-    ...(messageId === undefined ? undefined : { messageId }),
-    ...(data.kind === 'spool' ? { spool: data.number } : undefined),
+  if (about !== undefined) {
+    const reported = outcomeOf('reported', timeMs, about as MessageId, sender, [])
+    reported.report = id
+    return reported
   }
+  const accepted = outcomeOf('accepted', timeMs, id, sender, tagsOf(envelope))
+  accepted.recipients = recipients
+  accepted.recipientCount = recipientCount
+  if (messageId !== undefined) accepted.messageId = messageId
+  if (data.kind === 'spool') accepted.spool = data.number
+  return accepted
 }
 
-function ofDelivery({ notes, finishes, told }: Delivery, at: number): NewOutcome[] {
-  if (told === undefined) return []
-  const { id, sender, attempt, transport, nexthop, tls } = told
-  const beside = {
-    ...taggedBy(told.tags),
-    ...(transport === '' ? undefined : { transport }),
-    ...(nexthop === '' ? undefined : { nexthop }),
-  }
+function putDelivery({ notes, finishes, told }: Delivery, at: number, into: ToldOutcome[]): void {
+  if (told === undefined) return
+  const { id, sender, tags } = told
   let next = 0
-  const outcomes: NewOutcome[] = notes.map(({ kind, status, text, ranges, ...note }) => {
-    const recipientCount = countIn(ranges)
-    const recipients = told.recipients.slice(next, next + recipientCount)
-    next += recipientCount
-    const isDelivered = kind === 'delivered'
-    const remote = note.remote ?? (isDelivered ? told.remote : '')
-    const session = isDelivered && tls !== '' ? { tls } : undefined
-    const fields = { kind, at, id, sender, recipients, recipientCount, status, text, remote, attempt }
-    return { ...fields, ...beside, ...session }
-  })
-  if (finishes) outcomes.push({ ...nothing, kind: 'finished', at, id, sender, ...taggedBy(told.tags) })
-  return outcomes
+  for (const note of notes) {
+    const outcome = outcomeOf(note.kind, at, id, sender, tags)
+    outcome.recipientCount = countIn(note.ranges)
+    outcome.recipients = told.recipients.slice(next, next + outcome.recipientCount)
+    next += outcome.recipientCount
+    outcome.status = note.status
+    outcome.text = note.text
+    outcome.remote = note.remote ?? (note.kind === 'delivered' ? told.remote : '')
+    outcome.attempt = told.attempt
+    outcome.transport = told.transport
+    outcome.nexthop = told.nexthop
+    if (note.kind === 'delivered') outcome.tls = told.tls
+    into.push(outcome)
+  }
+  if (finishes) into.push(outcomeOf('finished', at, id, sender, tags))
 }
 
-function ofFinish({ told }: Finish, at: number): NewOutcome[] {
-  if (told === undefined) return []
-  const { id, sender, why, recipientCount } = told
-  const tags = taggedBy(told.tags)
-  const finished: NewOutcome = { ...nothing, kind: 'finished', at, id, sender, ...tags }
-  return why === undefined || recipientCount === 0
-    ? [finished]
-    : [{ ...nothing, kind: why, at, id, sender, recipientCount, ...tags }, finished]
+function putFinish({ told }: Finish, at: number, into: ToldOutcome[]): void {
+  if (told === undefined) return
+  const { id, sender, why, recipientCount, tags } = told
+  if (why !== undefined && recipientCount > 0) {
+    const givenUp = outcomeOf(why, at, id, sender, tags)
+    givenUp.recipientCount = recipientCount
+    into.push(givenUp)
+  }
+  into.push(outcomeOf('finished', at, id, sender, tags))
 }
+
+const outcomeOf = (
+  kind: QueueOutcomeKind,
+  at: number,
+  id: MessageId,
+  sender: string,
+  tags: readonly string[],
+): ToldOutcome => ({
+  kind,
+  at,
+  id,
+  sender,
+  recipients: none,
+  recipientCount: 0,
+  status: '',
+  text: '',
+  remote: '',
+  attempt: 0,
+  report: '',
+  tags,
+  transport: '',
+  nexthop: '',
+  tls: '',
+  messageId: '',
+  spool: 0,
+})
+
+const none: readonly never[] = []
