@@ -30,6 +30,15 @@ export interface TraceContext {
 /** Fields of an envelope that say them. */
 export const termFieldCount = ({ trace }: EnvelopeTerms): number => (trace === undefined ? 4 : 5)
 
+/** More than their fields take. */
+export function termBytesMost({ tags, trace }: EnvelopeTerms): number {
+  const traceBytes = trace === undefined ? 0 : trace.traceparent.length + trace.tracestate.length
+  return otherTermBytesMax + tags.length * (tagBytesMax + 2) + traceBytes
+}
+
+/** Of the times, and the heads of all fields but tags. */
+const otherTermBytesMax = 64
+
 /** Into the payload that is being written. */
 export function writeTerms({ tags, notBefore, expiresAt, warnAt, trace }: EnvelopeTerms): void {
   payload.texts(tags).count(notBefore).count(expiresAt).count(warnAt)

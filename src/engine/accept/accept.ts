@@ -73,7 +73,11 @@ export class Accept {
       const envelope = checkEnvelope(submission, options)
       const { key } = envelope
       if (key === undefined) return this.#submit(submission, envelope)
-      return submitOnce(this.#parts.keys, submission, key, (own) => this.#submit(own, envelope))
+      return submitOnce(this.#parts.keys, submission, key, (own) => {
+        // The look for the key took its time.
+        life.check()
+        return this.#submit(own, envelope)
+      })
     } catch (error) {
       return Promise.reject(error)
     }

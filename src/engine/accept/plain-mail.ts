@@ -6,15 +6,18 @@ import type { MessageIds } from '../../base/message-id.js'
 import { incomingLane } from '../../lane/lane.js'
 import { writeEnvelope, type Envelope } from '../../record/envelope.js'
 import { frameBytes, kinds, payloadBytesMax } from '../../record/frame.js'
+import { keyBytesMax } from '../../record/keys.js'
 import { notesBytesMost } from '../../record/outcome-note.js'
 import { payload } from '../../record/payload-writer.js'
+import { termBytesMost } from '../../record/terms.js'
 import type { Parts } from '../life/parts.js'
 import type { CheckedEnvelope } from './submission.js'
 
 /** More than an address and the head of its field take in an envelope, and more than
- * all other fields. */
+ * all other fields that ordinary mail has. */
 const addressFieldBytesMax = 520
 const otherFieldsBytesMax = 256
+const keyFieldBytesMax = keyBytesMax + 3
 
 /** Mail that asks for less than this part of a segment fits in every way, whatever becomes of it:
  * in a lane with all outcomes, in a record that carries them, beside a report. */
@@ -27,10 +30,10 @@ const pinnedBytesMax = 8192
 const none: readonly never[] = []
 
 export class PlainMail {
-  readonly #parts: Pick<Parts, 'journal' | 'lanes' | 'options'>
+  readonly #parts: Pick<Parts, 'journal' | 'lanes' | 'keys' | 'options'>
   readonly #bytesMax: number
 
-  constructor(parts: Pick<Parts, 'journal' | 'lanes' | 'options'>) {
+  constructor(parts: Pick<Parts, 'journal' | 'lanes' | 'keys' | 'options'>) {
     const { journal, lanes } = parts
     this.#parts = parts
     const laneSegmentBytes = lanes.hold.logs?.envelopes.files.grid.segmentBytes ?? 0
@@ -41,8 +44,11 @@ export class PlainMail {
    * exact size could matter; else 0. */
   roomBytes({ recipients, dsn, key, terms }: CheckedEnvelope, data: Buffer): number {
     const count = recipients.length
-    if (count > recipientsMax || dsn !== undefined || key !== undefined || terms !== undefined) return 0
-    const bytes = frameBytes(data.length) + (count + 1) * addressFieldBytesMax + otherFieldsBytesMax
+    if (count > recipientsMax || dsn !== undefined) return 0
+    if (key !== undefined && !this.#parts.keys.hasRoom) return 0
+    let bytes = frameBytes(data.length) + (count + 1) * addressFieldBytesMax + otherFieldsBytesMax
+    if (key !== undefined) bytes += keyFieldBytesMax
+    if (terms !== undefined) bytes += termBytesMost(terms)
     if (bytes + notesBytesMost(count) > this.#bytesMax) return 0
     return this.#parts.journal.room(bytes, 'new mail') === 'yes' ? bytes : 0
   }
@@ -51,11 +57,11 @@ export class PlainMail {
    * the batch, is in the envelope. */
   append(
     ids: MessageIds,
-    { sender, recipients, smtputf8, id, held, priority }: CheckedEnvelope,
+    { sender, recipients, smtputf8, id, held, priority, key, terms }: CheckedEnvelope,
     data: Buffer,
     roomBytes: number,
   ): Envelope {
-    const { journal, lanes, options } = this.#parts
+    const { journal, lanes, keys, options } = this.#parts
     const timeMs = options.clock.wallMs()
     journal.open(roomBytes)
     const checksum = journal.appendData(incomingLane, timeMs, data)
@@ -80,13 +86,14 @@ export class PlainMail {
       dsn: undefined,
       held,
       priority,
-      key: undefined,
-      terms: undefined,
+      key,
+      terms,
     }
     journal.aim()
     writeEnvelope(envelope)
     const bytes = frameBytes(payload.bytes)
     const at = journal.appendWritten(kinds.envelope, incomingLane, timeMs)
+    if (key !== undefined) keys.appended({ key, id: envelope.id, acceptedAt: timeMs, envelope: at })
     // Not a copy: readers check the checksum, and read the log if the caller has reused its buffer.
     const kept = data.buffer.byteLength - data.length <= pinnedBytesMax ? data : undefined
     lanes.incoming.runner.handOver({ position: at, bytes, timeMs, envelope, data: kept, seenAtMs: 0 })

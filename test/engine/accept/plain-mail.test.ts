@@ -7,6 +7,7 @@ import { nowhere } from '../../../src/base/position.js'
 import { seededPrng } from '../../../src/base/prng.js'
 import { appendGroup, messageGroup } from '../../../src/engine/message/message-group.js'
 import { untouched } from '../../../src/record/envelope.js'
+import type { AcceptedKey } from '../../../src/record/keys.js'
 import type { Parts } from '../../../src/engine/life/parts.js'
 import { PlainMail } from '../../../src/engine/accept/plain-mail.js'
 import { incomingLane } from '../../../src/lane/lane.js'
@@ -30,6 +31,20 @@ const written = (commits: GroupCommit): Buffer[] => {
 }
 
 const address = fc.tuple(fc.stringMatching(/^[a-z]{1,60}$/), fc.constantFrom('example.net', 'müller.example'))
+const anyTime = fc.oneof(fc.constant(0), fc.constant(timeMs + 86_400_000))
+const anyTerms = fc.record({
+  tags: fc.array(fc.stringMatching(/^[a-zé]{1,32}$/), { minLength: 1, maxLength: 16 }),
+  notBefore: anyTime,
+  expiresAt: anyTime,
+  warnAt: anyTime,
+  trace: fc.option(
+    fc.record({
+      traceparent: fc.constant('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'),
+      tracestate: fc.stringMatching(/^[a-z=]{0,512}$/),
+    }),
+    { nil: undefined },
+  ),
+})
 const anySubmission = fc.record({
   sender: address.map((parts) => parts.join('@')),
   recipients: fc.uniqueArray(
@@ -41,6 +56,8 @@ const anySubmission = fc.record({
   data: fc
     .oneof(fc.nat(6000), fc.nat(40_000))
     .map((bytes) => Buffer.alloc(bytes, `text of ${bytes} octets `)),
+  key: fc.option(fc.string({ minLength: 1, maxLength: 60, unit: 'grapheme' }), { nil: undefined }),
+  terms: fc.option(anyTerms, { nil: undefined }),
 })
 
 test('mail that is written where it stands is, byte for byte, the group that would have been copied there', () => {
@@ -61,7 +78,9 @@ test('mail that is written where it stands is, byte for byte, the group that wou
         hold: { logs: { envelopes: { files: { grid } } } },
         incoming: { runner: { handOver: (candidate: Candidate) => handedOver.push(candidate) } },
       }
-      const parts = { journal, lanes, options: { clock: { wallMs: () => timeMs } } } as unknown as Parts
+      const known: AcceptedKey[] = []
+      const keys = { hasRoom: true, appended: (key: AcceptedKey) => known.push(key) }
+      const parts = { journal, lanes, keys, options: { clock: { wallMs: () => timeMs } } } as unknown as Parts
       const plain = new PlainMail(parts)
       const [ids, sameIds] = [new MessageIds(seededPrng(1)), new MessageIds(seededPrng(1))]
       const places: number[] = []
@@ -72,8 +91,6 @@ test('mail that is written where it stands is, byte for byte, the group that wou
           id: undefined,
           held: false,
           priority: 'normal' as const,
-          key: undefined,
-          terms: undefined,
         }
         const roomBytes = plain.roomBytes(envelope, data)
         expect(roomBytes).toBeGreaterThan(0)
@@ -86,12 +103,17 @@ test('mail that is written where it stands is, byte for byte, the group that wou
           dataBytes: data.length,
           checksum: crc32(data),
           ...untouched,
+          key: envelope.key,
+          terms: envelope.terms,
         }
         const group = messageGroup(facts, envelope.recipients, data)
         expect(group.bytes).toBeLessThanOrEqual(roomBytes)
         copied.open(roomBytes, timeMs)
         places.push(appendGroup(copied, group, incomingLane, timeMs))
         expect(handedOver.at(-1)).toMatchObject({ envelope: group.envelope, bytes: group.envelopeBytes })
+        const { key } = envelope
+        const kept = { key, id: group.envelope.id, acceptedAt: timeMs, envelope: places.at(-1) }
+        expect(known.splice(0)).toEqual(key === undefined ? [] : [kept])
       }
       expect(handedOver.map(({ position }) => position)).toEqual(places)
       expect(written(inPlace)).toEqual(written(copied))
