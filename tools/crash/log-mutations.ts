@@ -1,6 +1,12 @@
 /** Guarantees of files: batches and segments of the journal, logs of lanes,
  * checkpoints, spool files. */
-import { one, type Mutation } from './mutation.js'
+import { one, type Edit, type Mutation } from './mutation.js'
+
+const limitIsNotDoubted: Edit = {
+  file: 'recovery/journal-tail.js',
+  find: 'limitBytes === segmentBytes || endBytes <= limitBytes',
+  replace: 'true',
+}
 
 export const logMutations: readonly Mutation[] = [
   one(
@@ -17,6 +23,31 @@ export const logMutations: readonly Mutation[] = [
     'this.#durableEnd = this.#grid.at(batch.index, batch.offsetBytes + batch.used);',
     'this.#durableEnd = this.end;',
   ),
+  // What lies behind a limit shows that the limit is old: the rule is kept in two places.
+  {
+    name: 'limit-behind-batch',
+    rule: 'a batch is written only below a limit that is durable',
+    edits: [
+      {
+        file: 'log/write-limit.js',
+        find: 'if (limit === undefined || endBytes <= limit.durableBytes)',
+        replace: 'if (limit === undefined || endBytes > 0)',
+      },
+      limitIsNotDoubted,
+    ],
+  },
+  {
+    name: 'limit-beside-rot-believed',
+    rule: 'a limit beside one that has rotted is not believed',
+    edits: [
+      {
+        file: 'log/write-limit.js',
+        find: 'slots?.areTrusted === true ? (slots.newest',
+        replace: 'slots !== undefined ? (slots.newest',
+      },
+      limitIsNotDoubted,
+    ],
+  },
   one(
     'segment-name-not-synced',
     "the directory is synced before a segment's first batch",

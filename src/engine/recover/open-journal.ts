@@ -3,6 +3,7 @@
 import type { Checkpoint } from '../../record/checkpoint.js'
 import { decodeCheckpoint, encodeCheckpoint } from '../../record/checkpoint.js'
 import type { Position } from '../../base/position.js'
+import { fileSystemTraits } from '../../disk/disk.js'
 import { WaybillError } from '../../errors.js'
 import type { Garbage } from '../../garbage/garbage.js'
 import { Journal, journalDirectory } from '../../log/journal.js'
@@ -11,6 +12,7 @@ import { SegmentFiles } from '../../log/segment-files.js'
 import { isWhole, type ScannedSegment } from '../../log/segment-scan.js'
 import { reserveSpares, SegmentPool } from '../../log/segment-pool.js'
 import { SegmentGrid, segmentHeaderBytes, segmentName } from '../../log/segment.js'
+import { WriteLimit } from '../../log/write-limit.js'
 import type { JournalTail } from '../../recovery/journal-tail.js'
 import { journalFiles } from '../../directory/log-files.js'
 import type { QueueHeader } from '../../directory/header.js'
@@ -67,6 +69,9 @@ export async function openJournal(
   })
   await pool.adopt(names, tail.unbegun)
   await pool.ensureOne()
+  const { reuses } = disk.traits ?? fileSystemTraits
+  const place = { disk, clock, directory: journalDirectory, segmentBytes: header.segmentBytes }
+  const limit = reuses ? await WriteLimit.open(place) : undefined
   const pins = garbage.of(journalLog)
   for (const begun of tail.begun) pins.add(begun)
   pins.add(index)
@@ -75,6 +80,7 @@ export async function openJournal(
     prng,
     grid,
     pool,
+    limit,
     batchBytes: Math.min(batchBytesMax, header.segmentBytes / 4),
     index,
     previousEnd: tail.end,
@@ -84,6 +90,7 @@ export async function openJournal(
       callbacks.onSegment(entered)
     },
     onPrepared: callbacks.onRoom,
+    onLimit: () => callbacks.onDurable(writer.durableEnd),
     onFailure: callbacks.onFailure,
   })
   pool.keepLast(true)
