@@ -180,6 +180,7 @@ async function begin(
       if (syncing.hasSubscribers) syncing.publish(syncOf(opened.journal.statistics))
       engine?.durable(end)
     },
+    onLimit: () => engine?.dispatch.gate.look(),
     onSegment: () => engine?.segmentEntered(),
   })
   const { journal, checkpoint, firstPosition } = opened

@@ -17,7 +17,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'journal-not-synced': { hunt: 'random', seed: 1, op: 88 },
   'ticket-joins-sync': { hunt: 'random', seed: 1, op: 96 },
   'limit-behind-batch': { hunt: 'random', seed: 1, op: 214 },
-  'limit-beside-rot-believed': { hunt: 'random', seed: 110, op: 228 },
+  'limit-beside-rot-believed': { hunt: 'rot', seed: 1, op: 172 },
   'segment-name-not-synced': { hunt: 'random', seed: 4, op: 323 },
   'header-name-not-synced': { hunt: 'torture', seed: 1, op: 2 },
   'completion-leaves-no-sign': { hunt: 'random', seed: 110, op: 228 },

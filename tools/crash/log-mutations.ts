@@ -4,8 +4,8 @@ import { one, type Edit, type Mutation } from './mutation.js'
 
 const limitIsNotDoubted: Edit = {
   file: 'recovery/journal-tail.js',
-  find: 'limitBytes === segmentBytes || endBytes <= limitBytes',
-  replace: 'true',
+  find: 'limitBytes < segmentBytes && validEnd > limitBytes',
+  replace: 'false',
 }
 
 export const logMutations: readonly Mutation[] = [
@@ -41,9 +41,9 @@ export const logMutations: readonly Mutation[] = [
     rule: 'a limit beside one that has rotted is not believed',
     edits: [
       {
-        file: 'log/write-limit.js',
-        find: 'slots?.areTrusted === true ? (slots.newest',
-        replace: 'slots !== undefined ? (slots.newest',
+        file: 'log/limit-slots.js',
+        find: 'if (first === undefined || second === undefined || !areOfTurns(first, second))\n        return undefined;',
+        replace: 'if (first === undefined || second === undefined)\n        return first ?? second;',
       },
       limitIsNotDoubted,
     ],

@@ -38,6 +38,7 @@ export interface OpenedJournal {
 }
 
 type Callbacks = Pick<JournalWriterOptions, 'onDurable' | 'onSegment' | 'onFailure'> & {
+  readonly onLimit: () => void
   readonly onRoom: () => void
 }
 
@@ -90,7 +91,7 @@ export async function openJournal(
       callbacks.onSegment(entered)
     },
     onPrepared: callbacks.onRoom,
-    onLimit: () => callbacks.onDurable(writer.durableEnd),
+    onLimit: callbacks.onLimit,
     onFailure: callbacks.onFailure,
   })
   pool.keepLast(true)
