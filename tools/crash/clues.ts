@@ -98,7 +98,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'attempts-not-counted-at-once': { hunt: 'fatal', seed: 1 },
   'suspects-attempted-together': { hunt: 'fatal', seed: 1 },
   'rewrite-fails-unheard': { hunt: 'torture', seed: 31 },
-  'unread-is-forgotten': { hunt: 'torture', seed: 5188 },
+  'unread-is-forgotten': { hunt: 'torture', seed: 5078 },
   'damage-stops-all-lanes': { hunt: 'rot', seed: 6, op: 96 },
   'freed-with-the-last-batch': { hunt: 'rot', seed: 5, op: 153 },
   'file-goes-with-its-finish': { hunt: 'rot', seed: 9, op: 165 },
