@@ -73,8 +73,7 @@ export interface QueueOptions {
   /** Active messages, 1 … 1 000 000. Default 20 000. EMBEDDING.md says what memory they take. */
   readonly activeCountMax?: number
   /** Bytes of a journal segment, a multiple of 4096, 32 KiB … 2 GiB; fixed when the queue is
-   * created. Default 16 MiB: a new queue writes 64 MiB of zeroes, and a start searches one or two
-   * segments for the last commit. */
+   * created. Default 16 MiB: a new queue writes 64 MiB of zeroes. */
   readonly segmentBytes?: number
   /** Bytes of a lane's segment, a multiple of 4096, 32 KiB … 16 MiB; fixed when the queue is
    * created. Default 16 MiB. */
