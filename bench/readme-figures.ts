@@ -5,6 +5,7 @@ import { markdownTable } from '../tools/markdown-table.js'
 import { cellText, medianOf, tablesOf, type Tables } from './kept-results.js'
 import type { Cell, Row } from './output.js'
 import { shownNumber } from './plot/scales.js'
+import { applicationsText } from './applications/figures.js'
 import { questionsText } from './questions/figures.js'
 
 export const beginMark = '<!-- figures: begin -->'
@@ -135,6 +136,7 @@ const sections: readonly Section[] = [
   { bench: 'scale', text: scaleText },
   { bench: 'sustained', text: sustainedText },
   { bench: 'layouts', text: layoutsText },
+  { bench: 'applications', text: applicationsText },
 ]
 
 const firstTable = (tables: Tables): readonly Row[] => [...tables.values()][0] ?? []

@@ -121,7 +121,7 @@ async function catchUp(queue: Queue, messageCount: number): Promise<Row> {
   const outcomes = await take(queue, messageCount)
   const seconds = (performance.now() - startedAt) / 1000
   queue.crash()
-  return { outcomes, seconds, 'outcomes/s': outcomes / seconds }
+  return { messages: messageCount, outcomes, seconds, 'outcomes/s': outcomes / seconds }
 }
 
 async function schedule(queue: Queue, count: number): Promise<Row> {
