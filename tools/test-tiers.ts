@@ -13,6 +13,7 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
     'test/crash-real/**',
     'test/end-to-end/kill.test.ts',
     'test/end-to-end/maildir-kill.test.ts',
+    'test/end-to-end/agent-kill.test.ts',
   ],
   /** PostgreSQL servers on loopback. */
   'real stores': ['test/store/{pg-calls,pg-disk,pg-queue,crash-store,drained-node}.test.ts'],
