@@ -1,83 +1,23 @@
-/** The request that a transport gets. A class without closures, because one is made for
- * every attempt. */
+/** The request that a transport gets.
+ * Invariant: all of it are own members, so that what a transport makes of it, `{ ...request }`, has
+ * the rest as well. */
 import { Readable } from 'node:stream'
 import type { AttemptTrace } from '../life/tracing.js'
 import type { ActiveMessage } from '../../active/active-message.js'
 import { notifyOf } from '../../base/notification.js'
-import type { DeliveryRequest, MessageData, RequestDsn } from '../../delivery/transport.js'
+import type { DeliveryRequest, RequestDsn } from '../../delivery/transport.js'
 import type { EnvelopeDsn } from '../../record/dsn.js'
 import type { TraceContext } from '../../record/terms.js'
 import type { Entry } from '../../scheduler/scheduler.js'
 import type { Job } from './job.js'
 import type { MessageReader } from '../message/message-reader.js'
 
-class Request implements DeliveryRequest {
-  readonly recipients: readonly string[]
-  readonly nexthop: string
-  readonly dsn: RequestDsn | undefined
-  readonly #message: ActiveMessage
-  readonly #reader: MessageReader
-
-  constructor(
-    message: ActiveMessage,
-    recipients: readonly string[],
-    nexthop: string,
-    dsn: RequestDsn | undefined,
-    reader: MessageReader,
-  ) {
-    this.#message = message
-    this.recipients = recipients
-    this.nexthop = nexthop
-    this.dsn = dsn
-    this.#reader = reader
-  }
-
-  get id(): string {
-    return this.#message.envelope.id
-  }
-
-  get attempts(): number {
-    return this.#message.envelope.attempts
-  }
-
-  get sender(): string {
-    return this.#message.envelope.sender
-  }
-
-  get acceptedAt(): number {
-    return this.#message.envelope.acceptedAt
-  }
-
-  get dataBytes(): number {
-    return this.#message.envelope.dataBytes
-  }
-
-  get smtputf8(): boolean {
-    return this.#message.envelope.smtputf8
-  }
-
-  get traceparent(): string | undefined {
-    return this.#message.envelope.terms?.trace?.traceparent
-  }
-
-  get tracestate(): string | undefined {
-    return this.#message.envelope.terms?.trace?.tracestate || undefined
-  }
-
-  data(): Promise<MessageData> {
-    return this.#reader.data(this.#message)
-  }
-
-  stream(): Readable {
-    return Readable.from(this.#reader.pieces(this.#message), { objectMode: false })
-  }
-}
-
 export function requestOf(
   { message: { message, addresses, orcpts }, recipients: indexes, nexthop }: Entry<Job>,
   reader: MessageReader,
-): Request {
-  const { recipients, dsn } = message.envelope
+): DeliveryRequest {
+  const { envelope } = message
+  const { recipients, dsn, terms } = envelope
   // In the order of the entry, which is not that of the envelope: outcomes come back in this order.
   // A separate list: a transport's changes must not reach the envelope, which is written again when
   // the message is deferred.
@@ -86,7 +26,21 @@ export function requestOf(
       ? [recipients[0]!]
       : indexes.map((index) => addresses?.get(index) ?? recipients[index]!)
   const asked = dsn && requestDsn(message, dsn, indexes, orcpts)
-  return new Request(message, named, nexthop, asked, reader)
+  return {
+    id: envelope.id,
+    attempts: envelope.attempts,
+    sender: envelope.sender,
+    recipients: named,
+    nexthop,
+    acceptedAt: envelope.acceptedAt,
+    dataBytes: envelope.dataBytes,
+    smtputf8: envelope.smtputf8,
+    dsn: asked,
+    traceparent: terms?.trace?.traceparent,
+    tracestate: terms?.trace?.tracestate || undefined,
+    data: () => reader.data(message),
+    stream: () => Readable.from(reader.pieces(message), { objectMode: false }),
+  }
 }
 
 /** For a tool that traces attempts. */
