@@ -10,16 +10,10 @@ import { position, type Position } from '../../base/position.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { incomingLane } from '../../lane/lane.js'
 import { untouched, type Envelope } from '../../record/envelope.js'
-import { frameBytes, payloadBytesMax } from '../../record/frame.js'
-import { notesBytesMost } from '../../record/outcome-note.js'
-import {
-  appendGroup,
-  messageGroup,
-  reportEnvelopeBytes,
-  type MessageGroup,
-} from '../message/message-group.js'
+import { appendGroup, messageGroup, type MessageGroup } from '../message/message-group.js'
 import type { Parts } from '../life/parts.js'
 import { DataCheck } from './data-check.js'
+import { checkFits } from './group-fits.js'
 import { PlainMail } from './plain-mail.js'
 import { RoomTurns } from './room-turns.js'
 import { SpaceWatch } from './space-watch.js'
@@ -40,10 +34,6 @@ import { Tickets, type Accepted } from './tickets.js'
 /** Bytes appended and not durable beyond which submissions wait: about what the disk takes
  * in a few syncs. */
 const stagedBytesMax = 32 * 1024 * 1024
-
-/** By which a message may grow, its notes apart, and what stands beside it: a route, the record
- * that starts it, a checkpoint of more lanes. */
-const growthBytesMax = 4096
 
 export class Accept {
   readonly #parts: Parts
@@ -76,6 +66,7 @@ export class Accept {
       return submitOnce(this.#parts.keys, submission, key, (own) => {
         // The look for the key took its time.
         life.check()
+        checkAborted(submission.signal)
         return this.#submit(own, envelope)
       })
     } catch (error) {
@@ -234,25 +225,8 @@ export class Accept {
       recipients,
       data,
     )
-    this.#checkFits(group)
+    checkFits(this.#parts, group)
     return group
-  }
-
-  /** Every group that this message may ever need must fit a segment: its envelope in a lane with
-   * all outcomes; the record that carries all of them; a report with the record that names its
-   * recipients, or, in the journal, the message itself with all outcomes. The data of a report
-   * finds another place.
-   * @throws WaybillError MESSAGE_TOO_LARGE */
-  #checkFits({ envelope, bytes, parts }: MessageGroup): void {
-    const { journal, lanes, options } = this.#parts
-    const notesBytes = notesBytesMost(envelope.recipientCount)
-    const dataFrameBytes = envelope.data.kind === 'before' ? frameBytes(parts[0]!.payload.length) : 0
-    const reportBytes = frameBytes(options.inlineBytesMax) + reportEnvelopeBytes
-    const besideBytes = reportEnvelopeBytes + growthBytesMax
-    journal.checkFits(notesBytes + Math.max(bytes + besideBytes, reportBytes))
-    lanes.checkFits(bytes - dataFrameBytes + notesBytes)
-    if (notesBytes + reportEnvelopeBytes > payloadBytesMax)
-      throw new WaybillError('MESSAGE_TOO_LARGE', `${envelope.recipientCount} recipients do not fit a record`)
   }
 
   /** Neither who waits already, nor the disk, nor what is staged stands in the way. */

@@ -60,8 +60,8 @@ export interface QueueOptions {
   readonly reportRecipients?: (sender: string) => readonly string[]
   /** Who gets a message that is requeued, of which these have not had it yet: for tables of aliases
    * that have changed. At least one; what was asked for each goes along, and the same address twice
-   * is one recipient. It answers at once. What it throws, and what is no such list, is a `warning`,
-   * and the message stays as it was. Default: the same. */
+   * is one recipient. It answers at once. What it throws, what is no such list, and what `submit`
+   * would find too large is a `warning`, and the message stays as it was. Default: the same. */
   readonly requeueRecipients?: (recipients: readonly AskedRecipient[]) => readonly (string | AskedRecipient)[]
   /** Largest message, bytes, 1 … 2 GiB. Default 50 MiB. */
   readonly dataBytesMax?: number

@@ -8,6 +8,7 @@ import type { ActiveMessage } from '../../active/active-message.js'
 
 import type { Lane, LaneLogs } from '../../lane/lane.js'
 import { frameBytes } from '../../record/frame.js'
+import { checkFits } from '../accept/group-fits.js'
 import { canMark } from '../checkpoint/capture.js'
 import { EndingRoom, noteBytesMax, type Need, type Target } from './ending-room.js'
 import {
@@ -21,6 +22,7 @@ import {
 } from './ending.js'
 import { betweenPieces } from '../life/long-step.js'
 import type { Parts } from '../life/parts.js'
+import { messageGroup } from '../message/message-group.js'
 import { diskFull } from '../life/trouble.js'
 import { nowOf } from './message-age.js'
 import { fixedData, remainderOf, replacementFacts, type EnvelopeChanges } from './replacement.js'
@@ -159,6 +161,10 @@ export class Composing {
       changes.isNew === true ? requeuedRecipients(message.envelope, left, this.#parts.options) : left
     await betweenPieces(this.#parts, recipientCount)
     const data = fixedData(message) ?? ((await reader.data(message)) as Buffer)
+    if (remainder !== left) {
+      const facts = replacementFacts(message, remainder, message.warnings, changes, nowOf(clock))
+      checkFits(this.#parts, messageGroup(facts, remainder.recipients, data))
+    }
     const replacementBy = (written: Report | undefined, isTold: boolean): Replacement => {
       const warnings = message.warnings + (late.length > 0 && isTold ? 1 : 0)
       return {

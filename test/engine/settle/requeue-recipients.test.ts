@@ -11,9 +11,13 @@ const to =
   () => [address]
 
 /** A message for ada, who has had it, and for bob, who waits. */
-async function half(stage: Stage, requeueRecipients: Requeue): Promise<string> {
+async function half(
+  stage: Stage,
+  requeueRecipients: Requeue,
+  options: Partial<QueueOptions> = patient,
+): Promise<string> {
   stage.answer = (recipient) => (recipient.startsWith('ada@') ? delivered : deferred)
-  const queue = await stage.open({ ...patient, requeueRecipients })
+  const queue = await stage.open({ ...options, requeueRecipients })
   const { id } = await queue.submit(submission(['ada@example.net', 'bob@example.net']))
   await stage.until('bob waits', () => stage.told('deferred').length === 1)
   await stage.until('nothing is under way', () => queue.stats().activeCount === 0)
@@ -60,9 +64,10 @@ describe.each(stages)('on the %s disk', (_, run) => {
   test('thousands may stand for one', async () => {
     await run(async (stage) => {
       const many = Array.from({ length: 1500 }, (_, n) => `u${n}@example.net`)
-      const id = await half(stage, () => many)
+      const large = { ...patient, segmentBytes: 2 ** 20, laneSegmentBytes: 2 ** 20 }
+      const id = await half(stage, () => many, large)
       await stage.queue.requeue({ id })
-      await stage.open(patient)
+      await stage.open(large)
       await isGone(stage)
       expect(new Set(stage.told('delivered')).size).toBe(1501)
     })
@@ -119,6 +124,34 @@ test.each<[string, Requeue]>([
     await stage.queue.requeue({ id })
     await isGone(stage)
     expect(stage.told('delivered')).toEqual(['ada@example.net', 'bob@example.net'])
+  })
+})
+
+test('a message that would be too large to submit is not made by a requeue, and the largest one can be deferred', async () => {
+  await simulated(async (stage) => {
+    const sizes = { ...patient, segmentBytes: 16 * 4096, laneSegmentBytes: 8 * 4096 }
+    const many = (count: number): string[] => Array.from({ length: count }, (_, n) => `u${n}@example.net`)
+    let wanted: string[] = []
+    stage.answer = () => deferred
+    const queue = await stage.open({ ...sizes, requeueRecipients: () => wanted })
+    let [most, tooMany] = [1, 5000]
+    while (tooMany - most > 1) {
+      const count = (most + tooMany) >> 1
+      const code = await codeOf(queue.submit(submission(many(count))))
+      if (code === 'MESSAGE_TOO_LARGE') tooMany = count
+      else most = count
+    }
+    const { id } = await queue.submit(submission(['bob@example.net']))
+    await stage.until('all wait', () => queue.stats().activeCount === 0)
+    wanted = many(tooMany)
+    expect(await queue.requeue({ id })).toMatchObject({ messageCount: 0, failedCount: 1 })
+    expect(stage.warnings).toEqual(['MESSAGE_TOO_LARGE'])
+    wanted = many(most)
+    expect(await queue.requeue({ id })).toMatchObject({ messageCount: 1 })
+    await stage.until('it waits again', () => queue.stats().activeCount === 0)
+    expect(stage.crashes).toEqual([])
+    await stage.open(sizes)
+    expect(await stage.ids()).toContain(id)
   })
 })
 
