@@ -4,6 +4,7 @@
  * a lane for longer, and gives its place among the active to others (settle/settle.ts).
  * Without limits this costs one comparison for each delivery. */
 import type { ActiveMessage } from '../../active/active-message.js'
+import { textOfThrown } from '../../delivery/outcome.js'
 import { SendingLimits, type Coming } from '../../policy/sending-limits.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import { tagsOf } from '../../record/terms.js'
@@ -28,6 +29,9 @@ export interface LimitedSite {
 /** A nexthop has no case. */
 export const siteKey = ({ transport, nexthop }: Pick<LimitedSite, 'transport' | 'nexthop'>): string =>
   `${transport} ${nexthop.toLowerCase()}`
+
+const areTexts = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string')
 
 export class Limited {
   readonly #parts: Parts
@@ -61,7 +65,7 @@ export class Limited {
     const { transport, nexthop } = entry
     const { sender, priority } = message.envelope
     const chance = this.#parts.options.prng.uint32() / 2 ** 32
-    const sources = this.#parts.options.transports[transport]?.sources ?? []
+    const sources = this.#sourcesOf(transport)
     const delivery = { transport, nexthop, sender, tags: tagsOf(message.envelope), sources, priority }
     const wait = this.#limits.take(delivery, this.#comingOf(message), nowMs, chance)
     if (wait === undefined) return false
@@ -72,6 +76,21 @@ export class Limited {
     if (limited === undefined || limited.untilMs <= nowMs || untilMs < limited.untilMs)
       message.limited = { untilMs, transport, nexthop }
     return true
+  }
+
+  /** None, with a warning, where the transport cannot say. */
+  #sourcesOf(transport: string): readonly string[] {
+    try {
+      const sources: unknown = this.#parts.options.transports[transport]?.sources ?? []
+      if (areTexts(sources)) return sources
+      throw new TypeError('sources is a list of addresses')
+    } catch (error) {
+      this.#parts.events.emit('warning', {
+        code: 'TRANSPORT_DEFECT',
+        message: `transport ${transport} does not say where its mail leaves from: ${textOfThrown(error)}`,
+      })
+      return []
+    }
   }
 
   /** A delivery has ended. */

@@ -342,6 +342,18 @@ test('a signal aborts a submission of large data until it is appended', async ()
   })
 })
 
+test('a signal aborts a submission while its key is looked up', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    const abort = new AbortController()
+    const submitted = codeOf(queue.submit({ ...submission(), idempotencyKey: 'a', signal: abort.signal }))
+    abort.abort()
+    expect(await submitted).toBe('SUBMIT_ABORTED')
+    expect(await stage.ids()).toEqual([])
+    expect(await queue.submit({ ...submission(), idempotencyKey: 'a' })).not.toHaveProperty('isDuplicate')
+  })
+})
+
 test('a signal aborts a submission whose stream has nothing more to say', async () => {
   await real(async (stage) => {
     const queue = await stage.open()

@@ -49,6 +49,30 @@ test('a limited nexthop gets no more than its rate, nothing counts as an attempt
   })
 })
 
+test.each<[string, PropertyDescriptor]>([
+  ['a list of something else', { value: [5] }],
+  [
+    'a getter that throws',
+    {
+      get: () => {
+        throw new Error('no addresses')
+      },
+    },
+  ],
+])('%s as the sources of a transport is a warning, and its mail goes', async (_, sources) => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const transport = Object.defineProperty({ ...noting(stage, begun) }, 'sources', sources)
+    const limits = [{ kind: 'source' as const, pattern: '*', count: 1, perMs: 1000 }]
+    const queue = await stage.open({ transports: { out: transport }, limits })
+    await queue.submit(submission('ada@example.net'))
+    await queue.idle()
+    expect(begun).toHaveLength(1)
+    expect(stage.warnings).toEqual(['TRANSPORT_DEFECT'])
+    expect(stage.crashes).toEqual([])
+  })
+})
+
 test('a message with several destinations waits for the limited one alone', async () => {
   await simulated(async (stage) => {
     const begun: Begun[] = []
