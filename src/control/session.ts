@@ -38,8 +38,8 @@ export interface QueueOwner extends SessionWitness {
   /** Reads its files again, and applies all or none of them. Default: there are none.
    * @throws WaybillError OPTION_INVALID */
   readonly reload?: () => Promise<readonly ReloadedFile[]>
-  /** Takes no mail from now on; settles when all that was taken is durable. Default: nothing is
-   * closed. */
+  /** Takes no mail from now on; settles when all that was taken is durable. Default: the
+   * request is refused. */
   readonly retire?: () => Promise<void>
   /** Takes what clients submit. Default: the queue does. */
   readonly submit?: TakingQueue['submit']
@@ -170,7 +170,15 @@ export class ControlSession {
       case 'reload':
         return this.#answer({ kind: 'result', reloaded: (await this.#owner.reload?.()) ?? [] })
       case 'retire':
-        await this.#owner.retire?.()
+        if (this.#owner.retire === undefined)
+          throw new WaybillError(
+            'OPTION_INVALID',
+            'the program that has this queue open cannot close its door',
+            {
+              option: 'retire',
+            },
+          )
+        await this.#owner.retire()
         return this.#answer({ kind: 'result' })
       case 'pin':
         return this.#pin(stop)

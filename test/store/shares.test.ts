@@ -2,6 +2,7 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { checkedParameters } from '../../src/scheduler/parameter-bounds.js'
+import type { StoreStatus } from '../../src/store/store-status.js'
 import { sharedLimits, sharedScheduler, Shares, type Share } from '../../tools/commands/parameters/shares.js'
 
 const shares = (ownerCount: number): Share[] =>
@@ -63,4 +64,17 @@ test('without a store a queue is alone', async () => {
   const alone = new Shares(undefined, pino({ level: 'silent' }))
   expect(alone.of('queue')).toEqual({ rank: 0, ownerCount: 1 })
   await alone.run(() => expect.unreachable())
+})
+
+test('what cannot be changed at one look is changed at the next, and the process goes on', async () => {
+  const queues = ['mx1', 'mx2'].map((name) => ({ name, state: 'beats' }))
+  const status = { queues } as unknown as StoreStatus
+  const two = new Shares(() => Promise.resolve(status), pino({ level: 'silent' }))
+  let callCount = 0
+  const onChange = (): void => {
+    if (++callCount === 1) throw new Error('there is no transport of that name')
+  }
+  for (let look = 0; look < 4; look++) await two.look(onChange)
+  expect(callCount).toBe(2)
+  expect(two.of('mx2')).toEqual({ rank: 1, ownerCount: 2 })
 })

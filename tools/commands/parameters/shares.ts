@@ -91,6 +91,7 @@ export class Shares {
   readonly #look: (() => Promise<StoreStatus>) | undefined
   readonly #log: Logger
   #owned: readonly string[] = []
+  #isTold = true
 
   /** @param look at the store; undefined: there is none, and all limits are whole */
   constructor(look: (() => Promise<StoreStatus>) | undefined, log: Logger) {
@@ -108,19 +109,35 @@ export class Shares {
   async run(onChange: () => void): Promise<void> {
     while (this.#look !== undefined) {
       await sleep(lookMs, undefined, { ref: false })
-      const status = await this.#look().catch((error: unknown) => {
-        // While the store does not answer nothing is delivered, either; that has its line.
-        this.#log.debug({ err: error }, 'owners of queues are not known')
-      })
-      if (status === undefined) continue
-      const owned = status.queues
-        .filter(({ state }) => state === 'beats')
-        .map(({ name }) => name)
-        .sort()
-      if (owned.join('\n') === this.#owned.join('\n')) continue
-      this.#owned = owned
-      this.#log.info({ queues: owned }, 'queues with an owner share the limits of sites')
+      await this.look(onChange)
+    }
+  }
+
+  /** Once. */
+  async look(onChange: () => void): Promise<void> {
+    const status = await this.#look?.().catch((error: unknown) => {
+      // While the store does not answer nothing is delivered, either; that has its line.
+      this.#log.debug({ err: error }, 'owners of queues are not known')
+    })
+    if (status === undefined) return
+    const owned = status.queues
+      .filter(({ state }) => state === 'beats')
+      .map(({ name }) => name)
+      .sort()
+    if (this.#isTold && owned.join('\n') === this.#owned.join('\n')) return
+    this.#owned = owned
+    this.#log.info({ queues: owned }, 'queues with an owner share the limits of sites')
+    this.#isTold = this.#tell(onChange)
+  }
+
+  /** @returns false: it is to be told again at the next look */
+  #tell(onChange: () => void): boolean {
+    try {
       onChange()
+      return true
+    } catch (error) {
+      this.#log.error({ err: error }, 'the limits of sites are not shared anew')
+      return false
     }
   }
 }

@@ -16,6 +16,7 @@ import type { QueuePlace } from '../../../src/http/figures/queues.js'
 import type { StoreEvent } from '../../../src/store/statistics.js'
 import type { StoreDisk } from '../../../src/store/store-disk.js'
 import { logEvents } from '../log/log.js'
+import { Retirement } from '../log/retirement.js'
 import type { Adoption } from '../store/adoption.js'
 import { withParameters } from '../cli/store-parameters.js'
 import { parseYes } from '../cli/values.js'
@@ -157,8 +158,14 @@ export async function adoptionOf(
   const { Adoption } = await import('../store/adoption.js')
   const { queue = '', node = queue, ttlMs } = await loadStorePlace(place)
   const onAdopted = (adopted: Queue, disk: StoreDisk): void => {
-    logEvents(adopted, log.child({ adopted: adopted.lockKind }))
-    controlInStore(adopted, disk, control)
+    const own = log.child({ adopted: adopted.lockKind })
+    const retirement = new Retirement(own)
+    logEvents(adopted, own)
+    controlInStore(adopted, disk, {
+      ...control,
+      retire: () => retirement.retire(),
+      submit: (submission) => retirement.guard(() => adopted.submit(submission)),
+    })
   }
   const adoption = new Adoption({ url: place, queue, node, ttlMs, options, log, onAdopted })
   void adoption.run().catch((error: unknown) => log.error({ err: error }, 'no queue is adopted'))

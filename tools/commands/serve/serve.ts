@@ -502,9 +502,10 @@ async function runWith(
     scheduler: sharedScheduler(said.parameters.scheduler, shares.of(name), said.names),
     limits: sharedLimits(said.tables.limits, shares.of(name)),
   })
+  let changeOf: (name: string) => Change = limitsOf
   void shares.run(() => {
     queue.reconfigure(limitsOf(queuePlace.name))
-    adoption?.reconfigure(limitsOf)
+    adoption?.reconfigure(changeOf)
   })
   const withRetirement: ControlOptions = {
     ...control,
@@ -566,11 +567,14 @@ async function runWith(
     said = next
     http?.takeUp(next.tables.http)
     const added = withLoggedAttempts(replaceable.replace(renewed), log)
-    const { policy } = next.tables
-    const { shaping } = next.tables
-    const change = { ...limitsOf(queuePlace.name), transports: added, shaping }
-    queue.reconfigure(policy === undefined ? change : { ...change, retry: policy })
-    adoption?.reconfigure(limitsOf)
+    const { policy, shaping } = next.tables
+    changeOf = (name) => ({
+      ...limitsOf(name),
+      shaping,
+      ...(policy === undefined ? undefined : { retry: policy }),
+    })
+    queue.reconfigure({ ...changeOf(queuePlace.name), transports: added })
+    adoption?.reconfigure(changeOf, added)
     if (policy !== undefined) tellMissingLanes(policy, retry, log)
     void tellProofs(args, next.tables.tlsPolicy, log)
   }

@@ -1,12 +1,19 @@
 /** Queues of nodes that are gone, delivered by this one.
  * Invariant: a queue is adopted only by the rules of src/store/watch.ts, and given back as soon
- * as its home node claims it. An adopted queue takes no mail by SMTP, and its end does not
- * touch the node's own queue. */
+ * as its home node claims it. An adopted queue takes no mail by SMTP, and neither its end nor
+ * what it refuses touches the node's own queue. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { systemClock } from '../../../src/base/clock.js'
 import { loadStore } from '../../../src/engine/open-in-store.js'
-import { isWaybillError, openQueue, type Change, type Queue, type QueueOptions } from '../../../src/index.js'
+import {
+  isWaybillError,
+  openQueue,
+  type Change,
+  type Queue,
+  type QueueOptions,
+  type Transport,
+} from '../../../src/index.js'
 import type { StoreDisk } from '../../../src/store/store-disk.js'
 import { withParameters } from '../cli/store-parameters.js'
 
@@ -21,12 +28,20 @@ export interface AdoptionOptions {
   readonly onAdopted: (queue: Queue, disk: StoreDisk) => void
 }
 
+interface Adopted {
+  readonly queue: Queue
+  /** Transports that it knows. */
+  readonly names: Set<string>
+}
+
 export class Adoption {
   readonly #options: AdoptionOptions
   /** Watched by this node: each by one loop. */
   readonly #watched = new Set<string>()
-  readonly #adopted = new Map<string, Queue>()
+  readonly #adopted = new Map<string, Adopted>()
   #changeOf: ((queue: string) => Change) | undefined
+  /** Transports that have come since the start. */
+  readonly #added: Record<string, Transport> = {}
   #isStopped = false
 
   constructor(options: AdoptionOptions) {
@@ -55,27 +70,40 @@ export class Adoption {
     }
   }
 
-  /** Other options, for those that are adopted later, too. */
-  reconfigure(changeOf: (queue: string) => Change): void {
+  /** Other options and further transports, for those that are adopted later, too. */
+  reconfigure(changeOf: (queue: string) => Change, added: Readonly<Record<string, Transport>> = {}): void {
     this.#changeOf = changeOf
-    for (const [name, queue] of this.#adopted) queue.reconfigure(changeOf(name))
+    Object.assign(this.#added, added)
+    for (const [name, adopted] of this.#adopted) this.#tell(name, adopted)
+  }
+
+  #tell(name: string, { queue, names }: Adopted): void {
+    const missing = Object.entries(this.#added).filter(([transport]) => !names.has(transport))
+    try {
+      queue.reconfigure({ ...this.#changeOf?.(name), transports: Object.fromEntries(missing) })
+      for (const [transport] of missing) names.add(transport)
+    } catch (error) {
+      this.#options.log.error({ err: error, adopted: name }, 'an adopted queue keeps the options that it has')
+    }
   }
 
   /** No delivery begins any more. */
   stop(): void {
     this.#isStopped = true
-    for (const queue of this.#adopted.values()) void queue.drain().catch(() => undefined)
+    for (const { queue } of this.#adopted.values()) void queue.drain().catch(() => undefined)
   }
 
   async #watch(name: string): Promise<void> {
     const { ttlMs, log, options, onAdopted } = this.#options
     while (!this.#isStopped) {
       try {
-        const { queue, disk } = await this.#open(name, options)
-        this.#adopted.set(name, queue)
-        if (this.#changeOf !== undefined) queue.reconfigure(this.#changeOf(name))
+        const transports = { ...options.transports, ...this.#added }
+        const { queue, disk } = await this.#open(name, { ...options, transports })
+        const adopted = { queue, names: new Set(Object.keys(transports)) }
+        this.#adopted.set(name, adopted)
         log.warn({ adopted: name, lock: queue.lockKind }, 'a queue without an owner is adopted')
         onAdopted(queue, disk)
+        this.#tell(name, adopted)
         const { error } = await new Promise<{ error?: unknown }>((resolve) => queue.on('crashed', resolve))
         log.warn({ adopted: name, reason: codeOf(error) }, 'an adopted queue is given back')
         this.#adopted.delete(name)

@@ -1,6 +1,8 @@
 /** `waybill store drain`: a node takes no mail any more, and delivers what is in its queue.
  * Invariant: it says that the queue is empty when two listings in a row, both made behind the
- * closing of the door, found nothing: what moves from lane to lane may pass one of them. */
+ * closing of the door, found nothing: what moves from lane to lane may pass one of them. The door
+ * is closed again at each look, for the relay may have been started again, or another have adopted
+ * the queue. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { countText } from '../../../src/base/count-text.js'
 import { ControlClient } from '../../../src/control/client.js'
@@ -39,7 +41,7 @@ export const storeDrain: Command = {
         out.line(`queue ${name} takes no mail any more; ${countText(messageCount, 'message')} left`)
       else out.line(`queue ${name} is empty, and takes no mail: stop its relay`)
     }
-    const isEmpty = (await askedToRetire(place)) && (await untilEmpty(place, tell, () => out.flush()))
+    const isEmpty = await untilEmpty(place, tell, () => out.flush())
     if (!isEmpty) surroundings.complain(`waybill store drain: ${noOwner(name)}\n`)
     await out.flush()
     return isEmpty ? 0 : 1
@@ -47,18 +49,6 @@ export const storeDrain: Command = {
 }
 
 const noOwner = (name: string): string => `no relay owns queue ${name}: start its node, or another one`
-
-/** @returns false: there is none */
-async function askedToRetire(place: string): Promise<boolean> {
-  const owner = await ControlClient.connect(place)
-  if (owner === undefined) return false
-  try {
-    await owner.retire()
-    return true
-  } finally {
-    owner.close()
-  }
-}
 
 /** @returns false: its relay is gone */
 async function untilEmpty(
@@ -86,6 +76,7 @@ async function messagesIn(place: string): Promise<number | undefined> {
   const owner = await ControlClient.connect(place)
   if (owner === undefined) return undefined
   try {
+    await owner.retire()
     let count = 0
     for await (const _ of owner.list({})) count++
     return count

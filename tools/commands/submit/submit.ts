@@ -19,7 +19,13 @@ const underWayMax = 200
 const shownMax = 100
 
 /** They end the run: the next line would meet them, too. */
-const endings: ReadonlySet<string> = new Set(['DISK_FULL', 'DISK_FAILED', 'QUEUE_CRASHED', 'QUEUE_LOCKED'])
+const endings: ReadonlySet<string> = new Set([
+  'DISK_FULL',
+  'DISK_FAILED',
+  'QUEUE_CRASHED',
+  'QUEUE_DRAINING',
+  'QUEUE_LOCKED',
+])
 
 interface Asked {
   readonly file: string
