@@ -1,6 +1,7 @@
 /** Results as they are kept: rows of one run, those about the machine and the load
  * among them. Pure. */
 import type { Cell, Row } from './output.js'
+import { shownNumber } from './plot/scales.js'
 
 /** The tables of a run by title, in the order in which they were measured. */
 export type Tables = ReadonlyMap<string, readonly Row[]>
@@ -22,3 +23,7 @@ export const cellText = (cell: Cell | undefined): string =>
 /** NaN where nothing was measured. */
 export const medianOf = (cell: Cell | undefined): number =>
   typeof cell === 'object' && cell !== null ? cell.median : Number(cell ?? NaN)
+
+/** A measurement's median, as a page shows it. */
+export const shown = (cell: Cell | undefined): string =>
+  cell === undefined || cell === null ? '–' : shownNumber(medianOf(cell))

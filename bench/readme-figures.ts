@@ -2,7 +2,7 @@
  * Invariant: every number comes from a kept result; rows without a result are left out. A test
  * compares the pages with it. */
 import { markdownTable } from '../tools/markdown-table.js'
-import { cellText, medianOf, tablesOf, type Tables } from './kept-results.js'
+import { cellText, medianOf, shown, tablesOf, type Tables } from './kept-results.js'
 import type { Cell, Row } from './output.js'
 import { shownNumber } from './plot/scales.js'
 import { applicationsText } from './applications/figures.js'
@@ -341,9 +341,6 @@ function layoutTable(tables: Tables): string {
 function layoutsText(): string {
   return 'One log for everything, or a lane per retry interval: [src/lane/README.md](../src/lane/README.md#which-layout).'
 }
-
-const shown = (cell: Cell | undefined): string =>
-  cell === undefined || cell === null ? '–' : shownNumber(medianOf(cell))
 
 const withUnit = (cell: Cell | undefined, unit: string): string =>
   cell === undefined || cell === null ? '–' : `${shown(cell)} ${unit}`

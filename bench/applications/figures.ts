@@ -1,8 +1,6 @@
 /** What applications cost, as text. Pure. */
 import { markdownTable } from '../../tools/markdown-table.js'
-import { cellText, medianOf, type Tables } from '../kept-results.js'
-import type { Cell } from '../output.js'
-import { shownNumber } from '../plot/scales.js'
+import { cellText, shown, type Tables } from '../kept-results.js'
 
 export function applicationsText(tables: Tables): string {
   const [ways = [], comingBack = [], scheduled = []] = [...tables.values()]
@@ -26,14 +24,11 @@ export function applicationsText(tables: Tables): string {
     })),
   ]
   return [
-    'What applications ask for, at 100 producers. One process is queue, producers and consumer, on one thread: what a consumer costs is',
-    'not hidden on another processor.',
+    'What applications ask for, at 100 producers. One process is queue, producers and',
+    'consumer, on one thread: what a consumer costs is not hidden on another processor.',
     '',
     markdownTable(rates),
     '',
     markdownTable(others),
   ].join('\n')
 }
-
-const shown = (cell: Cell | undefined): string =>
-  cell === undefined || cell === null ? '–' : shownNumber(medianOf(cell))
