@@ -64,6 +64,7 @@ export class KnownKeys {
   readonly #underWay = new Map<string, Promise<Accepted>>()
   readonly #side: SideLog
   readonly #restored: Promise<void>
+  #hasRestored = false
   #isRestored!: () => void
 
   /** @param checkpointed what the checkpoint says of the log; undefined: there is none */
@@ -71,7 +72,12 @@ export class KnownKeys {
     this.#options = options
     this.#side = new SideLog(options)
     this.#checkpointed = checkpointed
-    this.#restored = new Promise((resolve) => (this.#isRestored = resolve))
+    this.#restored = new Promise((resolve) => {
+      this.#isRestored = () => {
+        this.#hasRestored = true
+        resolve()
+      }
+    })
   }
 
   /** undefined: no key has come yet. */
@@ -113,7 +119,7 @@ export class KnownKeys {
         ({ id }) => ({ id, isDuplicate: true }),
         () => this.once(key, submit),
       )
-    const answer = this.#answer(key, submit)
+    const answer = this.#isSurelyNew(key) ? submit() : this.#answer(key, submit)
     this.#underWay.set(key, answer)
     const leave = (): void => void this.#underWay.delete(key)
     answer.then(leave, leave)
@@ -185,6 +191,15 @@ export class KnownKeys {
           if (known.key === key && !this.#isExpired(known.acceptedAt)) return known.id
       }
     return undefined
+  }
+
+  /** Without a wait, which costs more than all else of a submission. */
+  #isSurelyNew(key: string): boolean {
+    if (!this.#hasRestored || this.#side.log === undefined || this.#fresh.has(key)) return false
+    if (this.count >= this.#options.countMax) return false
+    const hash = keyHash(key)
+    for (const { table } of this.#segments.values()) if (table.placesOf(hash).length > 0) return false
+    return true
   }
 
   /** By both clocks, so that one that is set far ahead forgets nothing. */
