@@ -6,7 +6,7 @@ import type { Row, Spread } from './output.js'
 import { barPlot, type BarPanel } from './plot/bars.js'
 import { linePlot, type LinePanel } from './plot/lines.js'
 import { shownNumber } from './plot/scales.js'
-import { drawIntervals, drawPlaces, drawRunners, drawSharing } from './questions/figures.js'
+import { drawIntervals, drawMinutes, drawPlaces, drawRunners, drawSharing } from './questions/figures.js'
 
 export interface Figure {
   /** Of the file, without `.svg`. */
@@ -26,6 +26,7 @@ export const figures: readonly Figure[] = [
   { name: 'question-intervals', bench: 'questions', draw: (rows) => drawIntervals(rows, sourceOf) },
   { name: 'question-places', bench: 'questions', draw: (rows) => drawPlaces(rows, sourceOf) },
   { name: 'question-runners', bench: 'questions', draw: (rows) => drawRunners(rows, sourceOf) },
+  { name: 'question-minutes', bench: 'questions', draw: (rows) => drawMinutes(rows, sourceOf) },
   { name: 'question-sharing', bench: 'questions', draw: (rows) => drawSharing(rows, sourceOf) },
 ]
 

@@ -46,8 +46,6 @@ export interface Slice {
   readonly deviceWriteCount: number
   /** That this process has read, from the page cache too. */
   readonly readBytes: number
-  /** Bytes of the working suffix at the end. */
-  readonly suffixBytes: number
   readonly attemptCount: number
   /** Segments in use, at the worst moment. */
   readonly logBytesMost: number
@@ -58,6 +56,8 @@ export interface Opened {
   readonly openMs: number
   readonly acceptedMs: number
   readonly recoveredMs: number
+  /** That `read` calls returned until then, from the page cache too. */
+  readonly readBytes: number
 }
 
 export type Answer =
@@ -78,6 +78,7 @@ let attemptCount = 0
 async function open(order: Order & { kind: 'open' }): Promise<Opened> {
   const { checkpointIntervalMs, deferredPercent, intervalsMs, layout } = order
   directory = order.directory
+  const readBefore = await readBytes()
   const startedAt = performance.now()
   queue = await openQueue(directory, {
     checkpointIntervalMs,
@@ -105,7 +106,8 @@ async function open(order: Order & { kind: 'open' }): Promise<Opened> {
   await queue.submit(submission)
   const acceptedMs = performance.now() - startedAt
   await recovered
-  return { openMs, acceptedMs, recoveredMs: performance.now() - startedAt }
+  const recoveredMs = performance.now() - startedAt
+  return { openMs, acceptedMs, recoveredMs, readBytes: (await readBytes()) - readBefore }
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
@@ -147,7 +149,7 @@ async function slice(order: Order & { kind: 'slice' }): Promise<Slice> {
   while (order.drains === true && isBusy()) await pause(lookMs)
   clearInterval(looking)
   const cpu = process.cpuUsage(before.cpu)
-  const { syncCount, writtenBytes, suffixBytes } = queue.stats().journal
+  const { syncCount, writtenBytes } = queue.stats().journal
   const after = await deviceWork(directory)
   latencies.sort((a, b) => a - b)
   const at = (part: number): number => latencies[Math.floor(latencies.length * part)] ?? 0
@@ -162,7 +164,6 @@ async function slice(order: Order & { kind: 'slice' }): Promise<Slice> {
     deviceBytes: after.writtenBytes - before.device.writtenBytes,
     deviceWriteCount: after.writeCount - before.device.writeCount,
     readBytes: (await readBytes()) - before.readBytes,
-    suffixBytes,
     attemptCount: attemptCount - before.attemptCount,
     logBytesMost,
   }

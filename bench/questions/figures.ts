@@ -8,7 +8,7 @@ import { linePlot, type Line } from '../plot/lines.js'
 import { shownNumber } from '../plot/scales.js'
 import { intervalsTitle } from './intervals.js'
 import { placesTitle } from './places.js'
-import { runnersTitle } from './runners.js'
+import { minutesTitle, runnersTitle } from './runners.js'
 import { sharingTitle } from './sharing.js'
 
 type Source = (rows: readonly Row[]) => readonly string[]
@@ -32,7 +32,7 @@ export function drawIntervals(rows: readonly Row[], source: Source): string {
     xKind: 'logarithmic',
     panels: [
       panel('Recovery after SIGKILL, ms', 'recovered ms'),
-      panel('Working suffix, KiB', 'suffix KiB'),
+      panel('A start reads, KiB', 'a start reads KiB'),
       panel('Processor time a message, µs', 'CPU µs/message'),
       panel('Bytes a message on the device', 'device bytes/message'),
     ],
@@ -66,6 +66,17 @@ export function drawRunners(rows: readonly Row[], source: Source): string {
   return barPlot({ title: 'One log, or one for each interval', panels, source: source(rows) })
 }
 
+export function drawMinutes(rows: readonly Row[], source: Source): string {
+  const table = tableOf(rows, minutesTitle)
+  const panels = ['bytes read/message', 'device bytes/message', 'device writes/1000 messages'].map(
+    (name) => ({
+      title: name,
+      bars: table.map((row) => ({ name: cellText(row['layout']), value: spreadIn(row, name) })),
+    }),
+  )
+  return barPlot({ title: 'The same, with retries after a minute', panels, source: source(rows) })
+}
+
 export function drawSharing(rows: readonly Row[], source: Source): string {
   const table = tableOf(rows, sharingTitle)
   const producers = [...new Set(table.map((row) => cellText(row['producers'])))]
@@ -94,6 +105,7 @@ const plotNames: ReadonlyMap<string, string> = new Map([
   [intervalsTitle, 'question-intervals'],
   [placesTitle, 'question-places'],
   [runnersTitle, 'question-runners'],
+  [minutesTitle, 'question-minutes'],
   [sharingTitle, 'question-sharing'],
 ])
 

@@ -65,7 +65,7 @@ function rowOf(intervalMs: number, lives: readonly Life[]): Row {
   const of = (quantity: (life: Life) => number): Row[string] => spreadOf(lives.map(quantity))
   return {
     'interval ms': intervalMs,
-    'suffix KiB': of(({ slice }) => slice.suffixBytes / 1024),
+    'a start reads KiB': of(({ opened }) => opened.readBytes / 1024),
     'first 250 ms': of(({ opened }) => opened.acceptedMs),
     'recovered ms': of(({ opened }) => opened.recoveredMs),
     'CPU µs/message': of(({ slice }) => (slice.cpuMs * 1000) / slice.messageCount),
