@@ -5,7 +5,7 @@
  * have left there. */
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { chmod, open, rm, type FileHandle } from 'node:fs/promises'
+import { chmod, open, readdir, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isSubmitterId, newMessageId, type MessageId } from '../../base/message-id.js'
 import { WaybillError } from '../../errors.js'
@@ -108,6 +108,12 @@ export async function readDropped(
   } finally {
     await file.close()
   }
+}
+
+/** Messages that wait in the queue's maildrop; 0 where this user may not look. */
+export async function droppedCount(queue: string): Promise<number> {
+  const names = await readdir(join(queue, maildropDirectory)).catch(() => [])
+  return names.filter((name) => idOfName(name) !== undefined).length
 }
 
 /** @returns undefined for what is no message that waits */

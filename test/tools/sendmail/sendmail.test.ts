@@ -356,7 +356,28 @@ test('the engine is loaded where no relay runs, and by nobody whose relay does',
   expect(withRelay).toContain('/dist/bundle/outgoing.js')
   expect(withRelay).not.toContain(engine)
   await relay.kill()
-  expect(await loaded()).toContain(engine)
+  expect(await loaded()).not.toContain(engine)
+  const { stdout } = await runWaybill(['mailq', '--queue', queue()], { directory })
+  expect(stdout).toMatch(/^1 message in maildrop\/, not yet taken up by a relay$/m)
+})
+
+test("mail of the queue's owner waits for the next relay, and comes in through its door", async () => {
+  const maildir = join(directory, 'maildir')
+  await writeFile(join(directory, 'aliases'), 'root@example.net ada@example.net\n')
+  relay = new RelayProcess([
+    '--queue',
+    queue(),
+    '--maildir',
+    maildir,
+    '--aliases',
+    join(directory, 'aliases'),
+  ])
+  await relay.start()
+  await relay.kill()
+  expect(await sendmail(['root@example.net'], text)).toEqual({ exitCode: 0, stdout: '', stderr: '' })
+  await relay.start()
+  await expect.poll(() => delivered(maildir)).toBe(1)
+  expect(await readdir(maildir)).toEqual(['ada@example.net'])
 })
 
 test('more recipients than a server takes at once are all taken, none twice', async () => {

@@ -1,9 +1,11 @@
 /** `waybill mailq`: lists messages like Postfix's mailq.
  * The queue's owner reads its files, of a running relay as of now; other users ask the relay
  * (mailq-others.ts); `--from` asks any program that speaks ZMailer's format (mailq-from.ts). */
+import { countText } from '../../../src/base/count-text.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'
 import { matchesEnvelope, matchesRecipients } from '../../../src/inspect/messages/queued-message.js'
 import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
+import { droppedCount } from '../../../src/relay/maildrop/maildrop-file.js'
 import { queuePathOf } from '../cli/queue-path.js'
 import { processSurroundings } from '../text/output.js'
 import {
@@ -91,6 +93,8 @@ async function list(inspected: Inspected): Promise<number> {
     relay?.close()
   }
   tally.end(inspected.findings.length === 0 ? '' : ', except for damaged mail')
+  const dropped = json ? 0 : await droppedCount(path)
+  if (dropped > 0) out.line(`${countText(dropped, 'message')} in maildrop/, not yet taken up by a relay`)
   progress.end()
   await out.flush()
   complainOf(inspected)

@@ -2,7 +2,8 @@
  * Invariant: it exits with 0 only when the message is durable in a queue for every recipient; 75
  * means "try again".
  * With `--smtp` the message goes to that server. Otherwise it goes by SMTP to the relay that has
- * the queue open, or without one into the queue, where it waits for `waybill serve`. */
+ * the queue open. Where none answers, it waits for the next one in `maildrop/`, or in a queue that
+ * no relay has served yet. */
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'

@@ -1,7 +1,8 @@
 /** Hands a message to a queue: by SMTP to the relay that has it open, or by opening it.
  * Invariant: one process has the queue open. The relay is asked first, over its socket in the
- * directory: so other users can submit, and the slow loading of the engine is avoided. If
- * neither is possible, the message is left in `maildrop/`; a session waits for a process that is
+ * directory: so other users can submit, and the slow loading of the engine is avoided. Where none
+ * answers, a message is left in `maildrop/`, if a relay has ever served the queue: the next one
+ * takes it up through its door, with aliases and limits. A session waits for a process that is
  * leaving the queue. */
 import { access, stat } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
@@ -98,14 +99,17 @@ export const mayBeQueue = (directory: string): Promise<boolean> =>
     (error: unknown) => !['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? ''),
   )
 
-/** Leaves it in `maildrop/`, for the next relay. @returns its id
- * @throws WaybillError QUEUE_LOCKED if there is no such directory, DISK_FULL, DISK_FAILED */
-export async function leftInMaildrop(directory: string, mail: Mail): Promise<string> {
-  const isThere = await access(join(directory, maildropDirectory)).then(
+/** A relay has made it: it serves the queue. */
+const hasMaildrop = (directory: string): Promise<boolean> =>
+  access(join(directory, maildropDirectory)).then(
     () => true,
     () => false,
   )
-  if (!isThere) {
+
+/** Leaves it in `maildrop/`, for the next relay. @returns its id
+ * @throws WaybillError QUEUE_LOCKED if there is no such directory, DISK_FULL, DISK_FAILED */
+export async function leftInMaildrop(directory: string, mail: Mail): Promise<string> {
+  if (!(await hasMaildrop(directory))) {
     await makeMaildrop(directory).catch((error: unknown) => {
       const why = `no relay answers, and there is no ${maildropDirectory}/ to leave the message in`
       throw new WaybillError('QUEUE_LOCKED', why, { path: directory }, error)
@@ -114,9 +118,10 @@ export async function leftInMaildrop(directory: string, mail: Mail): Promise<str
   return dropMail(directory, mail)
 }
 
-/** Gives the message to the relay that has the queue open; without one, opens the queue, without
- * waiting.\n@returns the result of `atRelay` or `withOwn`; undefined if neither was
- * possible\n@throws errors of `openQueue` */
+/** Gives the message to the relay that has the queue open; without one, opens a queue that no relay
+ * has served, without waiting.
+ * @returns the result of `atRelay` or `withOwn`; undefined if neither was possible
+ * @throws errors of `openQueue` */
 export async function withQueueNow<T>(
   directory: string,
   dataBytesMax: number,
@@ -128,7 +133,7 @@ export async function withQueueNow<T>(
     const relay = await connectRelay(directory)
     const result = relay === undefined ? undefined : await atRelay(relay)
     if (result !== undefined) return result
-    return await opened(directory, dataBytesMax, withOwn)
+    return (await hasMaildrop(directory)) ? undefined : await opened(directory, dataBytesMax, withOwn)
   } catch (error) {
     if (isForeign(error) || isWaybillError(error, 'QUEUE_LOCKED') || (await isAnothers(directory)))
       return undefined
@@ -168,8 +173,8 @@ async function opened<T>(
 
 /** Asks the relay that has the queue open, or opens it.
  * @param atRelay with a connection to it; returns undefined if it cannot be reached after all: it
- * may be leaving\n@throws WaybillError QUEUE_LOCKED if neither is possible for some seconds; errors
- * of `openQueue` */
+ * may be leaving
+ * @throws WaybillError QUEUE_LOCKED if neither is possible for some seconds; errors of `openQueue` */
 export async function withQueue<T>(
   directory: string,
   dataBytesMax: number,
