@@ -193,8 +193,8 @@ export class WriteLimit {
 /** @returns false where the disk is full */
 async function make(disk: Disk, directory: string, path: string): Promise<boolean> {
   const unfinished = `${directory}/${unfinishedName}`
-  await unlinkIfThere(disk, unfinished)
   try {
+    await unlinkIfThere(disk, unfinished)
     const file = await disk.open(unfinished, 'create')
     try {
       await file.write(Buffer.alloc(limitFileBytes), 0)
@@ -207,7 +207,7 @@ async function make(disk: Disk, directory: string, path: string): Promise<boolea
     return true
   } catch (error) {
     if (!isWaybillError(error, 'DISK_FULL')) throw error
-    await unlinkIfThere(disk, unfinished)
+    // What is left of it, the next life removes.
     return false
   }
 }

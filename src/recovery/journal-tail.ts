@@ -3,6 +3,7 @@
  * or two, however long the segment is. The working suffix is verified when recovery reads it.
  * tail-verdict.ts decides; a corrupt journal is refused; nothing is written. */
 import { nowhere, type Position } from '../base/position.js'
+import { isWaybillError } from '../errors.js'
 import type { OpenSegment, SegmentFiles } from '../log/segment-files.js'
 import {
   commitEnding,
@@ -130,8 +131,16 @@ async function examine(
   return files.with(index, async (segment) => {
     const { segmentBytes } = files.grid
     const limitBytes = Math.min(limitOf(index, segment.header.epoch) ?? segmentBytes, segmentBytes)
-    const below = await examineBelow(files, index, segment, previousThere, limitBytes)
-    return below.isBehindLimit ? examineBelow(files, index, segment, previousThere, segmentBytes) : below
+    const whole = (): Promise<Examined> => examineBelow(files, index, segment, previousThere, segmentBytes)
+    if (limitBytes === segmentBytes) return whole()
+    try {
+      const below = await examineBelow(files, index, segment, previousThere, limitBytes)
+      return below.isBehindLimit ? await whole() : below
+    } catch (error) {
+      // Of a limit that is older than its segment, all that is written says whether it is damaged.
+      if (!isWaybillError(error, 'LOG_CORRUPT')) throw error
+      return whole()
+    }
   })
 }
 

@@ -122,3 +122,13 @@ test('a limit above a batch that has rotted cuts off none of those behind it', a
     expect(limited).toEqual(await find(journal))
   }
 })
+
+test('a limit that is older than its segment makes no damage of what is whole', async () => {
+  const log = segmentOf(2, 3, position(segmentBytes))
+  const disk = memoryDisk(new Map([[`journal/${segmentName(2)}`, log.segment(2)]]))
+  const tail = (limitBytes: number): Promise<JournalTail> =>
+    findTail(filesOn(disk, log), [segmentName(2)], () => limitBytes)
+  const { end } = await tail(segmentBytes)
+  for (let limitBytes = segmentHeaderBytes; limitBytes < segmentBytes; limitBytes += 64)
+    expect((await tail(limitBytes)).end).toBe(end)
+})
