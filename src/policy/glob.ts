@@ -53,7 +53,7 @@ export function parseGlob(source: string): Glob {
       at = end
     } else {
       const { token, end } = parseToken(characters, at)
-      append([[token]], at)
+      for (const alternative of alternatives) alternative.push(token)
       at = end
     }
   }

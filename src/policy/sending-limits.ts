@@ -5,7 +5,7 @@
  * Why a tenth at once and the rest evenly: a start knows nothing of the life before, and begins
  * with one. So each crash costs at most one delivery too many, and no count has to be durable.
  * LIMITS.md beside this file says what operators see. */
-import { globMatches, parseGlob, type Glob } from './glob.js'
+import { PatternIndex } from './pattern-index.js'
 
 export interface Rate {
   /** Deliveries, each a message to one nexthop; ≥ 1. */
@@ -98,19 +98,24 @@ interface Bucket extends LimitName {
   untilMs: number
 }
 
-interface CompiledLimit extends SendingLimit {
-  readonly glob: Glob
+interface CountedLimit extends SendingLimit {
   /** It counts from then on. */
   readonly sinceMs: number
 }
 
+/** The limits of one kind, in their order. */
+interface KindLimits {
+  readonly limits: readonly CountedLimit[]
+  readonly index: PatternIndex
+}
+
 export class SendingLimits {
-  readonly #limits: readonly CompiledLimit[]
+  readonly #limits: ReadonlyMap<SendingLimit['kind'], KindLimits>
   readonly #shaping: readonly (ReplyShaping & { readonly words: readonly string[] })[]
   readonly #buckets: Map<string, Bucket>
   readonly #slowed: Map<string, Bucket>
-  /** Of names that were looked for: thousands of patterns are slow. */
-  readonly #found = new Map<string, CompiledLimit | undefined>()
+  /** Of names that were looked for. */
+  readonly #found = new Map<string, CountedLimit | undefined>()
   /** Counts before were given up: too many names. */
   #forgotMs: number
 
@@ -122,13 +127,17 @@ export class SendingLimits {
     nowMs: number,
     before?: SendingLimits,
   ) {
-    const sinceMsOf = (limit: SendingLimit): number =>
-      before === undefined ? nowMs : (before.#limits.find((one) => isSame(one, limit))?.sinceMs ?? nowMs)
-    this.#limits = limits.map((limit) => ({
-      ...limit,
-      glob: parseGlob(limit.pattern.toLowerCase()),
-      sinceMs: sinceMsOf(limit),
-    }))
+    const sinceMsOf = new Map<string, number>()
+    for (const { limits: known } of before === undefined ? [] : before.#limits.values())
+      for (const limit of known) sinceMsOf.set(lineOf(limit), limit.sinceMs)
+    const counted = limits.map((limit) => ({ ...limit, sinceMs: sinceMsOf.get(lineOf(limit)) ?? nowMs }))
+    this.#limits = new Map(
+      limitKinds.flatMap((kind) => {
+        const ofKind = counted.filter((limit) => limit.kind === kind)
+        const index = new PatternIndex(ofKind.map(({ pattern }) => pattern.toLowerCase()))
+        return ofKind.length === 0 ? [] : [[kind, { limits: ofKind, index }] as const]
+      }),
+    )
     this.#shaping = shaping.map((each) => ({ ...each, words: each.reply.toLowerCase().split(/\s+/) }))
     this.#buckets = before === undefined ? new Map() : before.#buckets
     this.#slowed = before === undefined || shaping.length === 0 ? new Map() : before.#slowed
@@ -137,7 +146,7 @@ export class SendingLimits {
 
   /** Nothing is limited now. */
   get isOff(): boolean {
-    return this.#limits.length === 0 && this.#slowed.size === 0
+    return this.#limits.size === 0 && this.#slowed.size === 0
   }
 
   get shapes(): boolean {
@@ -155,18 +164,23 @@ export class SendingLimits {
   take(delivery: LimitedDelivery, coming: Coming, nowMs: number, chance: number): Wait | undefined {
     const buckets = this.#bucketsOf(delivery, nowMs)
     const band = bands[delivery.priority]
-    let waitMs = 0
+    let turnMs = nowMs
     let limit: Bucket | undefined
     for (const bucket of buckets) {
       fill(bucket, nowMs)
       if (bucket.tokens >= nearlyOne) continue
       const ms = turnIn(bucket, band, coming, nowMs, chance)
-      if (ms <= waitMs) continue
-      waitMs = ms
+      if (ms <= turnMs) continue
+      turnMs = ms
       limit = bucket
     }
-    if (limit === undefined) for (const bucket of buckets) bucket.tokens--
-    return limit && { waitMs: Math.ceil(waitMs), limit }
+    if (limit === undefined) {
+      for (const bucket of buckets) bucket.tokens--
+      return undefined
+    }
+    // Only there: who waits longest for one limit is not in the way of others at the rest.
+    giveTurn(limit, band, coming, nowMs, turnMs)
+    return { waitMs: Math.ceil(turnMs - nowMs), limit }
   }
 
   /** A site has put mail off. @returns how it is slowed from now on, if it is */
@@ -200,7 +214,7 @@ export class SendingLimits {
     const slowed = this.#slowed.get(`${transport} ${name}`)
     if (slowed !== undefined && slowed.untilMs > nowMs) found.push(slowed)
     else if (slowed !== undefined) this.#slowed.delete(`${transport} ${name}`)
-    if (this.#limits.length === 0) return found
+    if (this.#limits.size === 0) return found
     this.#add(found, 'nexthop', name, nowMs)
     this.#add(found, 'sender', sender.toLowerCase(), nowMs)
     for (const tag of tags) this.#add(found, 'tag', tag.toLowerCase(), nowMs)
@@ -209,10 +223,13 @@ export class SendingLimits {
   }
 
   /** Of a kind the first whose pattern matches. */
-  #limitOf(kind: SendingLimit['kind'], name: string): CompiledLimit | undefined {
+  #limitOf(kind: SendingLimit['kind'], name: string): CountedLimit | undefined {
+    const ofKind = this.#limits.get(kind)
+    if (ofKind === undefined) return undefined
     const key = `${kind} ${name}`
     if (this.#found.has(key)) return this.#found.get(key)
-    const limit = this.#limits.find((each) => each.kind === kind && globMatches(each.glob, name))
+    const at = ofKind.index.find(name)
+    const limit = at === undefined ? undefined : ofKind.limits[at]
     if (this.#found.size >= bucketsMax) this.#found.clear()
     this.#found.set(key, limit)
     return limit
@@ -224,7 +241,8 @@ export class SendingLimits {
     const { count, perMs, sinceMs } = limit
     const key = `${kind} ${count} ${perMs} ${name}`
     let bucket = this.#buckets.get(key)
-    if (bucket === undefined) {
+    // One of a line that was gone for a time knows nothing of what began meanwhile.
+    if (bucket === undefined || bucket.seenMs < sinceMs) {
       if (keepRoom(this.#buckets, nowMs)) this.#forgotMs = nowMs
       bucket = bucketOf({ kind, name, count, perMs }, 1, Math.max(sinceMs, this.#forgotMs), Infinity)
       fill(bucket, nowMs)
@@ -256,21 +274,30 @@ function fill(bucket: Bucket, nowMs: number): void {
 
 /** When one may begin for which there is no token now: an estimate, for the bucket decides. */
 function turnIn(bucket: Bucket, band: number, coming: Coming, nowMs: number, chance: number): number {
-  const { promisedMs, crowdedMs, gapMs, tokens } = bucket
+  const { gapMs, headMs, tokens } = bucket
   const nextMs = nowMs + (1 - tokens) * gapMs
-  if (coming.kind === 'early') return Math.max(nextMs - nowMs, chance * earlyShare * coming.withinMs)
-  // One at a time waits for the very next turn: so none is lost, and few ask for it.
-  if (coming.kind === 'due' && bucket.headMs <= nowMs) {
-    bucket.headMs = nextMs
-    return nextMs - nowMs
-  }
-  const givenMs = coming.kind === 'new' ? promisedMs : crowdedMs
-  let turnMs = coming.kind === 'new' ? nextMs : bucket.headMs + gapMs
+  if (coming.kind === 'early') return Math.max(nextMs, nowMs + chance * earlyShare * coming.withinMs)
+  if (isHead(bucket, coming, nowMs)) return nextMs
+  const givenMs = givenTo(bucket, coming)
+  let turnMs = coming.kind === 'new' ? nextMs : headMs + gapMs
   // Behind those that are as urgent, or more so.
   for (let n = 0; n <= band; n++) turnMs = Math.max(turnMs, givenMs[n]! + gapMs)
-  givenMs[band] = turnMs
-  return turnMs - nowMs
+  return turnMs
 }
+
+/** It waits for that turn, which no other gets. One that comes early has none of its own. */
+function giveTurn(bucket: Bucket, band: number, coming: Coming, nowMs: number, turnMs: number): void {
+  if (coming.kind === 'early') return
+  if (isHead(bucket, coming, nowMs)) bucket.headMs = turnMs
+  else givenTo(bucket, coming)[band] = turnMs
+}
+
+/** One at a time waits for the very next turn: so none is lost, and few ask for it. */
+const isHead = ({ headMs }: Bucket, { kind }: Coming, nowMs: number): boolean =>
+  kind === 'due' && headMs <= nowMs
+
+const givenTo = ({ promisedMs, crowdedMs }: Bucket, { kind }: Coming): Float64Array =>
+  kind === 'new' ? promisedMs : crowdedMs
 
 /** Makes room for one more: those go first that say nothing, then the oldest.
  * @returns whether counts are given up */
@@ -290,8 +317,9 @@ function keepRoom(buckets: Map<string, Bucket>, nowMs: number): boolean {
   return gaveUp
 }
 
-const isSame = (a: SendingLimit, b: SendingLimit): boolean =>
-  a.kind === b.kind && a.pattern === b.pattern && a.count === b.count && a.perMs === b.perMs
+/** What a line says. */
+const lineOf = ({ kind, pattern, count, perMs }: SendingLimit): string =>
+  `${kind} ${count} ${perMs} ${pattern}`
 
 /** Words of a reply, in this order. None begins within a word, and a number ends where it does. */
 function standIn(words: readonly string[], text: string): boolean {

@@ -165,6 +165,37 @@ test('limits that are read again go on counting', () => {
   expect(begun(after, to('a.example'), 0)).toBe(0)
 })
 
+test('a line that was gone for a time begins with one again', () => {
+  const lines = limitsIn('nexthop * 2000/day', 'limits', true)
+  const first = new SendingLimits(lines, [], 0)
+  expect(begun(first, to('a.example'), 0)).toBe(1)
+  const none = new SendingLimits([], [], 1000, first)
+  expect(begun(none, to('a.example'), 1000)).toBe(100)
+  const again = new SendingLimits(lines, [], 6 * hourMs, none)
+  expect(begun(again, to('a.example'), 6 * hourMs)).toBe(1)
+  expect(begun(again, to('b.example'), 6 * hourMs)).toBe(1)
+})
+
+test('a count that changes to and fro each hour lets one more begin each time, not a tenth', () => {
+  const lines = [2000, 1000].map((count) => limitsIn(`nexthop * ${count}/day`, 'limits', true))
+  let limits = new SendingLimits(lines[0]!, [], 0)
+  let total = 0
+  for (let hour = 0; hour < 24; hour++) {
+    limits = new SendingLimits(lines[hour % 2]!, [], hour * hourMs, limits)
+    for (let nowMs = hour * hourMs; nowMs < (hour + 1) * hourMs; nowMs += 1000)
+      total += begun(limits, to('a.example'), nowMs)
+  }
+  expect(total).toBeGreaterThan(1300)
+  expect(total).toBeLessThan(1500 + 24)
+})
+
+test('who waits for another limit is not in the way', () => {
+  const limits = table('nexthop * 10/minute\ntag bulk 1/hour')
+  const bulk = to('a.example', { tags: ['bulk'] })
+  for (let n = 0; n < 10_000; n++) limits.take(bulk, fresh, 0, 0)
+  expect(waitMs(limits, to('a.example'), 0)).toBe(6000)
+})
+
 test.each([
   ['nexthop a.example', /expected nexthop, tag, sender, source/],
   ['source 192.0.2.1 5/s', /a limit by source needs --source-address/],

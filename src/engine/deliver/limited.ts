@@ -96,15 +96,16 @@ export class Limited {
   /** A delivery has ended. */
   reported({ transport, nexthop }: Entry<Job>, notes: readonly OutcomeNote[], nowMs: number): void {
     if (!this.#limits.shapes) return
-    const deferred = notes.find(({ kind }) => kind === 'deferred')
-    if (deferred === undefined) return
-    const { status, text } = deferred
-    const slowed = this.#limits.replied(transport, nexthop, `${status} ${text}`, nowMs)
-    if (slowed?.isNew !== true) return
-    const { count, perMs } = slowed
-    const { clock } = this.#parts.options
-    const untilMs = Math.round(slowed.untilMs - nowMs + clock.wallMs())
-    this.#parts.events.emit('slowed', { transport, nexthop, count, perMs, untilMs, status, text })
+    const deferred = notes.filter(({ kind }) => kind === 'deferred')
+    const replies = new Map(deferred.map(({ status, text }) => [`${status} ${text}`, { status, text }]))
+    for (const [reply, { status, text }] of replies) {
+      const slowed = this.#limits.replied(transport, nexthop, reply, nowMs)
+      if (slowed === undefined) continue
+      if (!slowed.isNew) return
+      const { count, perMs } = slowed
+      const untilMs = Math.round(slowed.untilMs - nowMs + this.#parts.options.clock.wallMs())
+      return this.#parts.events.emit('slowed', { transport, nexthop, count, perMs, untilMs, status, text })
+    }
   }
 
   #note(transport: string, nexthop: string, limit: WaitingLimit, nowMs: number): void {

@@ -261,8 +261,9 @@ export class Settle {
       this.#callbacks.goOn(message)
       return 'postponed'
     }
-    if (hop.kind === 'aside' && !this.#callbacks.isAsideFull()) {
-      this.#standAside(message, Math.ceil(hop.forMs))
+    // In the lane of its deferred recipients it would miss its turn, each time.
+    if ((hop.kind === 'aside' || message.deferredCount > 0) && !this.#callbacks.isAsideFull()) {
+      this.#standAside(message, Math.ceil(leftMs))
       return 'postponed'
     }
     const decision = turnDecision(facts, { ...limited, leftMs }, options.retry, options.prng)

@@ -185,6 +185,25 @@ test('a reply slows its site, once told', async () => {
   })
 })
 
+test('a reply to any recipient slows the site', async () => {
+  await simulated(async (stage) => {
+    const told: unknown[] = []
+    const replies = ['421 4.2.2 full', '421 4.7.28 too fast']
+    const queue = await stage.open({
+      transports: {
+        out: {
+          deliver: ({ recipients }) =>
+            recipients.map((_, n) => ({ kind: 'deferred', status: '4.2.2', reason: replies[n]! })),
+        },
+      },
+      shaping: [{ reply: '421 4.7.28', count: 1, perMs: 5000, forMs: 60_000 }],
+    })
+    queue.on('slowed', (event) => told.push(event))
+    await queue.submit(submission(['one@a.example', 'two@a.example']))
+    await stage.until('it is slowed', () => told.length === 1)
+  })
+})
+
 test('destinations say which limit mail waits for, and nothing any more when it has gone', async () => {
   await simulated(async (stage) => {
     const begun: Begun[] = []
@@ -272,6 +291,38 @@ test('recipients that are deferred wait for the policy, and those of the limit f
     expect(limited.map(({ to }) => to).sort()).toEqual(['n1@a.example', 'n2@a.example', 'n3@a.example'])
     expect(mostWithin(limited, 10_000)).toBe(1)
   })
+})
+
+test('a message keeps its turn though others of its recipients are deferred', async () => {
+  await simulated(
+    async (stage) => {
+      const begun: Begun[] = []
+      const queue = await stage.open({
+        retry: fixedRetry([300_000, 600_000, 1_200_000, 2_400_000], 1e9),
+        transports: {
+          out: noting(stage, begun),
+          dead: { deliver: () => ({ kind: 'deferred', status: '4.2.0', reason: 'later' }) },
+        },
+        route: (address) => ({
+          transport: address.endsWith('dead.example') ? 'dead' : 'out',
+          nexthop: address.split('@')[1]!,
+        }),
+        limits: [{ kind: 'nexthop', pattern: 'a.example', count: 6, perMs: 60_000 }],
+      })
+      const submit = (to: string | string[]): Promise<unknown> => queue.submit(submission(to))
+      for (let n = 0; n < 120; n++) await submit(`before${n}@a.example`)
+      for (let n = 0; n < 5; n++) await submit([`mixed${n}@a.example`, `mixed${n}@dead.example`])
+      const mixed = (): Begun[] => begun.filter(({ to }) => to.startsWith('mixed'))
+      // As many come as may begin.
+      for (let n = 0; mixed().length < 5; n++) {
+        expect(n).toBeLessThan(6 * 40)
+        await submit(`since${n}@a.example`)
+        await pause(stage, 10_000)
+      }
+      expect(mostWithin(begun, 60_000)).toBeLessThanOrEqual(6)
+    },
+    { overtakeMsMax: 5 },
+  )
 })
 
 test('a delivery that a limit keeps takes no turn under a rate delay, and urgent mail goes first', async () => {
