@@ -285,7 +285,7 @@ function turnIn(bucket: Bucket, band: number, coming: Coming, nowMs: number, cha
   return turnMs
 }
 
-/** It waits for that turn, which no other gets. One that comes early has none of its own. */
+/** It waits for that turn, which no other gets. One that comes early has none. */
 function giveTurn(bucket: Bucket, band: number, coming: Coming, nowMs: number, turnMs: number): void {
   if (coming.kind === 'early') return
   if (isHead(bucket, coming, nowMs)) bucket.headMs = turnMs
@@ -319,7 +319,7 @@ function keepRoom(buckets: Map<string, Bucket>, nowMs: number): boolean {
 
 /** What a line says. */
 const lineOf = ({ kind, pattern, count, perMs }: SendingLimit): string =>
-  `${kind} ${count} ${perMs} ${pattern}`
+  [kind, count, perMs, pattern].join(' ')
 
 /** Words of a reply, in this order. None begins within a word, and a number ends where it does. */
 function standIn(words: readonly string[], text: string): boolean {

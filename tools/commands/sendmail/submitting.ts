@@ -174,7 +174,8 @@ async function opened<T>(
 /** Asks the relay that has the queue open, or opens it.
  * @param atRelay with a connection to it; returns undefined if it cannot be reached after all: it
  * may be leaving
- * @throws WaybillError QUEUE_LOCKED if neither is possible for some seconds; errors of `openQueue` */
+ * @throws WaybillError QUEUE_LOCKED if neither is possible for some seconds; errors of
+ * `openQueue` */
 export async function withQueue<T>(
   directory: string,
   dataBytesMax: number,
