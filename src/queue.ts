@@ -7,6 +7,7 @@ import { hold } from './admin/verbs/hold.js'
 import { release } from './admin/verbs/release.js'
 import { requeue } from './admin/verbs/requeue.js'
 import { reroute, type NewRoute } from './admin/verbs/reroute.js'
+import { slow, type SlowOptions } from './admin/verbs/slow.js'
 import { suspend, unsuspend, type SuspendOptions } from './admin/verbs/suspend.js'
 import type { VerbOptions, VerbResult } from './admin/verbs/tally.js'
 import { submitMany, type SubmitManyOptions, type SubmitResult } from './engine/accept/submit-many.js'
@@ -110,9 +111,6 @@ export class Queue extends Listenable {
    * messages only as fast as results are read. Results come in order, one for each message; a
    * refused message has its error there. When the caller stops reading, messages already taken may
    * be in the queue.
-   *
-   *     for await (const { index, id, error } of queue.submitMany(campaign())) …
-   *
    * @throws WaybillError while iterated: OPTION_INVALID of the options; SUBMIT_ABORTED, DISK_FULL,
    * DISK_FAILED, QUEUE_CRASHED, and errors of the iterable, behind the last result */
   submitMany(
@@ -290,23 +288,27 @@ export class Queue extends Listenable {
     return this.#parts.life.isOver
   }
 
-  /** Destinations in use, dead or suspended: window, deliveries under way, entries that wait,
-   * until when, why. */
+  /** Destinations in use, dead, slowed or suspended: window, entries, until when, why. */
   destinations(): readonly DestinationSnapshot[] {
     return this.#engine.dispatch.destinations()
   }
 
-  /** Revives a dead destination, or ends its wait for its rate, behind this step. What an operator
-   * has suspended stays so until `unsuspend`.
+  /** Revives a dead destination, or ends its wait for its rate, behind this step, and what `slow`
+   * has ordered. What an operator has suspended stays so until `unsuspend`.
    * @param name of the snapshot, @returns false when there is nothing to resume */
   resume(transport: string, name: string): boolean {
     return this.#engine.dispatch.resume(transport, name)
   }
 
-  /** No delivery to a nexthop, to a transport, or to a nexthop of a transport begins any more until
-   * `unsuspend`, or until `forMs` have passed, through any crash. Those under way go on. Mail for
-   * it is accepted and kept, deferred without an attempt; it grows old and expires as always. When
-   * it settles, that is durable.
+  /** At most so many deliveries to a nexthop begin in a time, beside `limits`: for `forMs`, until
+   * `resume`, in this life. @throws WaybillError OPTION_INVALID, QUEUE_CRASHED */
+  slow(options: SlowOptions): void {
+    slow(this.#opened, options)
+  }
+
+  /** No delivery to a nexthop, by a transport, or both begins from then on, until `unsuspend` or
+   * for `forMs`, through any crash. Those under way go on. Mail is accepted and kept, deferred
+   * without an attempt; it grows old and expires as always.
    * @throws WaybillError by rejection: OPTION_INVALID, DISK_FULL, QUEUE_CRASHED */
   suspend(target: SuspensionTarget, options: SuspendOptions = {}): Promise<void> {
     return suspend(this.#opened, target, options)

@@ -11,6 +11,7 @@ import type { ListedMessage } from '../admin/select/listing.js'
 import type { Selector } from '../admin/select/selector.js'
 import { WaybillError } from '../errors.js'
 import type { DestinationSnapshot } from '../scheduler/scheduler.js'
+import type { SlowOptions } from '../admin/verbs/slow.js'
 import type { SuspendOptions } from '../admin/verbs/suspend.js'
 import type { SuspensionTarget } from '../engine/life/suspensions.js'
 import { loadStore } from '../engine/open-in-store.js'
@@ -177,6 +178,13 @@ export class ControlClient {
   /** @returns false if it was not suspended @throws WaybillError as the queue's unsuspend */
   unsuspend(target: SuspensionTarget): Promise<boolean> {
     return this.#resumed({ do: 'unsuspend', ...target })
+  }
+
+  /** @throws WaybillError as the queue's slow */
+  async slow(options: SlowOptions): Promise<void> {
+    await this.#ask({ do: 'slow', ...options })
+    const answer = await this.#answer()
+    if (answer.kind !== 'result' || answer.slowed === undefined) throw unexpected(answer)
   }
 
   async #resumed(request: ControlRequest): Promise<boolean> {

@@ -8,6 +8,7 @@ import type { Room } from '../engine/accept/space-watch.js'
 import type { QueueEvents } from '../engine/life/events.js'
 import type { PinnedFiles } from '../engine/checkpoint/pinned-files.js'
 import type { DestinationSnapshot } from '../scheduler/scheduler.js'
+import type { SlowOptions } from '../admin/verbs/slow.js'
 import type { SuspendOptions } from '../admin/verbs/suspend.js'
 import type { SuspensionTarget } from '../engine/life/suspensions.js'
 import type { VerbRequest } from './protocol.js'
@@ -24,6 +25,7 @@ export interface ControlledQueue extends Partial<TakingQueue> {
   resume(transport: string, name: string): boolean
   suspend(target: SuspensionTarget, options?: SuspendOptions): Promise<void>
   unsuspend(target: SuspensionTarget): Promise<boolean>
+  slow(options: SlowOptions): void
   pinFiles(): Promise<PinnedFiles>
   on<K extends keyof QueueEvents>(event: K, listener: (...values: QueueEvents[K]) => void): unknown
   off<K extends keyof QueueEvents>(event: K, listener: (...values: QueueEvents[K]) => void): unknown

@@ -11,6 +11,7 @@ import type { Room } from '../engine/accept/space-watch.js'
 import { checkSelector, type Selector } from '../admin/select/selector.js'
 import type { LaneStatistics, QueueStatistics } from '../admin/select/statistics.js'
 import type { DestinationSnapshot } from '../scheduler/scheduler.js'
+import type { SlowOptions } from '../admin/verbs/slow.js'
 import type { SuspensionTarget } from '../engine/life/suspensions.js'
 import type { VerbResult } from '../admin/verbs/tally.js'
 
@@ -54,6 +55,8 @@ export type ControlRequest =
   /** No delivery begins there, for so long or until it is unsuspended. */
   | ({ readonly do: 'suspend'; readonly forMs?: number | undefined } & SuspensionTarget)
   | ({ readonly do: 'unsuspend' } & SuspensionTarget)
+  /** At most so many begin there in a time. */
+  | ({ readonly do: 'slow' } & SlowOptions)
   /** The owner reads its files again. */
   | { readonly do: 'reload' }
   /** The owner takes no mail any more, and delivers what it has. */
@@ -126,6 +129,7 @@ export type ControlAnswer =
       readonly outcome?: VerbOutcome
       readonly resumed?: boolean
       readonly suspended?: true
+      readonly slowed?: true
       readonly reloaded?: readonly ReloadedFile[]
       /** Of a listing: it has not all. */
       readonly isCut?: boolean
@@ -168,7 +172,7 @@ export function readRequest(line: string): ControlRequest {
     case 'submit':
       return {
         do: 'submit',
-        number: numberOf(fields['number']),
+        number: numberOf(fields, 'number'),
         submission: submissionOf(fields['submission']),
       }
     case 'list':
@@ -188,6 +192,15 @@ export function readRequest(line: string): ControlRequest {
       return { do: 'suspend', ...targetOf(fields), forMs: forMsOf(fields['forMs']) }
     case 'unsuspend':
       return { do: 'unsuspend', ...targetOf(fields) }
+    case 'slow':
+      return {
+        do: 'slow',
+        nexthop: textOf(fields, 'nexthop'),
+        transport: targetOf(fields).transport,
+        count: numberOf(fields, 'count'),
+        perMs: numberOf(fields, 'perMs'),
+        forMs: forMsOf(fields['forMs']),
+      }
     case 'watch':
       return { do: 'watch', intervalMs: intervalOf(fields['intervalMs']) }
     default:
@@ -293,9 +306,10 @@ function recipientsOf(value: unknown): readonly string[] {
   throw invalid('recipients', `expected at most ${routesMax} addresses`)
 }
 
-function numberOf(value: unknown): number {
+function numberOf(fields: Fields, name: string): number {
+  const value = fields[name]
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number
-  throw invalid('number', 'a submission has a number')
+  throw invalid(name, 'expected a count')
 }
 
 /** Its members are for the queue to check; a signal is of no use in JSON. */

@@ -167,6 +167,11 @@ export class ControlSession {
         const { do: _, ...target } = request
         return this.#answer({ kind: 'result', resumed: await this.#queue.unsuspend(target) })
       }
+      case 'slow': {
+        const { do: _, ...options } = request
+        this.#queue.slow(options)
+        return this.#answer({ kind: 'result', slowed: true })
+      }
       case 'reload':
         return this.#answer({ kind: 'result', reloaded: (await this.#owner.reload?.()) ?? [] })
       case 'retire':

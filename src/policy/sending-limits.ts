@@ -43,10 +43,17 @@ export interface LimitedDelivery {
   readonly priority: Priority
 }
 
-/** What a delivery waits for. `reply`: its site has asked for patience; `name` is the nexthop. */
+/** What a delivery waits for. `reply`: its site has asked for patience, `order`: an operator has
+ * slowed it; `name` is the nexthop. */
 export interface LimitName extends Rate {
-  readonly kind: SendingLimit['kind'] | 'reply'
+  readonly kind: SendingLimit['kind'] | 'reply' | 'order'
   readonly name: string
+}
+
+/** A nexthop that an operator slows, by one transport, or by every one: ''. */
+export interface SlowedNexthop {
+  readonly transport: string
+  readonly nexthop: string
 }
 
 /** How a delivery comes to its limits. `new`: for the first time; it gets a turn behind those
@@ -69,6 +76,9 @@ export interface SlowedSite extends Rate {
 
 /** Names that are counted, and slowed sites, at the most: each. */
 export const bucketsMax = 20_000
+
+/** Sites that operators slow, at the most. */
+export const orderedMax = 1000
 
 /** After so long without a delivery that asks, those that have a turn will not come. */
 const idleGaps = 10
@@ -114,6 +124,8 @@ export class SendingLimits {
   readonly #shaping: readonly (ReplyShaping & { readonly words: readonly string[] })[]
   readonly #buckets: Map<string, Bucket>
   readonly #slowed: Map<string, Bucket>
+  /** By operators. */
+  readonly #ordered: Map<string, Bucket & SlowedNexthop>
   /** Of names that were looked for. */
   readonly #found = new Map<string, CountedLimit | undefined>()
   /** Counts before were given up: too many names. */
@@ -141,12 +153,13 @@ export class SendingLimits {
     this.#shaping = shaping.map((each) => ({ ...each, words: each.reply.toLowerCase().split(/\s+/) }))
     this.#buckets = before === undefined ? new Map() : before.#buckets
     this.#slowed = before === undefined || shaping.length === 0 ? new Map() : before.#slowed
+    this.#ordered = before === undefined ? new Map() : before.#ordered
     this.#forgotMs = before === undefined ? -Infinity : before.#forgotMs
   }
 
   /** Nothing is limited now. */
   get isOff(): boolean {
-    return this.#limits.size === 0 && this.#slowed.size === 0
+    return this.#limits.size === 0 && this.#slowed.size === 0 && this.#ordered.size === 0
   }
 
   get shapes(): boolean {
@@ -155,7 +168,7 @@ export class SendingLimits {
 
   /** Names that are counted now. */
   get bucketCount(): number {
-    return this.#buckets.size + this.#slowed.size
+    return this.#buckets.size + this.#slowed.size + this.#ordered.size
   }
 
   /** A delivery is to begin.
@@ -190,7 +203,7 @@ export class SendingLimits {
     if (rule === undefined) return undefined
     const { count, perMs, forMs } = rule
     const name = nexthop.toLowerCase()
-    const key = `${transport} ${name}`
+    const key = keyOf({ transport, nexthop })
     const known = this.#slowed.get(key)
     const untilMs = nowMs + forMs
     const isNew = known === undefined || known.untilMs <= nowMs
@@ -207,13 +220,37 @@ export class SendingLimits {
     return { count: known.count, perMs: known.perMs, untilMs: known.untilMs, isNew }
   }
 
+  /** From now on no more begin there, whatever the tables say.
+   * @returns false: too many are slowed so */
+  slow(site: SlowedNexthop, { count, perMs }: Rate, untilMs: number, nowMs: number): boolean {
+    for (const known of this.ordered(nowMs)) void known
+    const key = keyOf(site)
+    if (this.#ordered.size >= orderedMax && !this.#ordered.has(key)) return false
+    const name = site.nexthop.toLowerCase()
+    this.#ordered.set(key, { ...bucketOf({ kind: 'order', name, count, perMs }, 1, nowMs, untilMs), ...site })
+    return true
+  }
+
+  /** @returns false: it was not slowed by `slow` */
+  unslow(site: SlowedNexthop): boolean {
+    return this.#ordered.delete(keyOf(site))
+  }
+
+  /** What `slow` slows now. */
+  *ordered(nowMs: number): Iterable<Rate & SlowedNexthop & { readonly untilMs: number }> {
+    for (const [key, bucket] of this.#ordered)
+      if (bucket.untilMs > nowMs) yield bucket
+      else this.#ordered.delete(key)
+  }
+
   #bucketsOf(delivery: LimitedDelivery, nowMs: number): readonly Bucket[] {
     const { transport, nexthop, sender, tags, sources } = delivery
     const found: Bucket[] = []
     const name = nexthop.toLowerCase()
-    const slowed = this.#slowed.get(`${transport} ${name}`)
-    if (slowed !== undefined && slowed.untilMs > nowMs) found.push(slowed)
-    else if (slowed !== undefined) this.#slowed.delete(`${transport} ${name}`)
+    addSlowed(found, this.#slowed, keyOf({ transport, nexthop }), nowMs)
+    if (this.#ordered.size > 0)
+      for (const by of [transport, ''])
+        addSlowed(found, this.#ordered, keyOf({ transport: by, nexthop }), nowMs)
     if (this.#limits.size === 0) return found
     this.#add(found, 'nexthop', name, nowMs)
     this.#add(found, 'sender', sender.toLowerCase(), nowMs)
@@ -250,6 +287,16 @@ export class SendingLimits {
     }
     if (!found.includes(bucket)) found.push(bucket)
   }
+}
+
+/** A nexthop has no case. */
+const keyOf = ({ transport, nexthop }: SlowedNexthop): string => `${transport} ${nexthop.toLowerCase()}`
+
+function addSlowed(found: Bucket[], slowed: Map<string, Bucket>, key: string, nowMs: number): void {
+  const bucket = slowed.get(key)
+  if (bucket === undefined) return
+  if (bucket.untilMs > nowMs) found.push(bucket)
+  else slowed.delete(key)
 }
 
 /** Within `perMs` a bucket that was full lets `burst` begin, and one more each `gapMs`: `count`. */

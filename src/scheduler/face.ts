@@ -67,13 +67,15 @@ export type DestinationState =
 
 /** What keeps mail for a site waiting (policy/sending-limits.ts). */
 export interface WaitingLimit {
-  /** `reply`: the site has asked for patience, and `name` is its nexthop. */
-  readonly kind: 'nexthop' | 'tag' | 'sender' | 'source' | 'reply'
+  /** `reply`: the site has asked for patience, `order`: an operator has slowed it, and `name` is
+   * its nexthop. */
+  readonly kind: 'nexthop' | 'tag' | 'sender' | 'source' | 'reply' | 'order'
   /** What is counted: a nexthop, a tag, a sender. */
   readonly name: string
   readonly count: number
   readonly perMs: number
-  /** When all that waits for it now has had its turn: an estimate. */
+  /** When all that waits for it now has had its turn: an estimate. Of a site that an operator has
+   * slowed and for which nothing waits: when that ends. */
   readonly untilMs: number
 }
 

@@ -112,6 +112,26 @@ describe.skipIf(!hasChromium)('destinations in the console', () => {
     await end()
   })
 
+  test('a site is slowed to a rate until it is resumed', async () => {
+    const sink = await sunk()
+    const nexthop = nexthopOf(sink)
+    const stage = await served(nexthop)
+    const { page, end } = stage
+    await page.getByLabel('Deliveries').fill('1')
+    await page.getByLabel('each').selectOption('hour')
+    await act(page, 'Slow', nexthop)
+    await page.getByText(`${nexthop} is slowed to 1 in 1h for 1h, or until you resume it.`).first().waitFor()
+    await rowOf(page, nexthop).getByText('slowed by an operator to 1 in 1h').waitFor()
+    for (const n of [1, 2]) await send(stage, `ok-${n}@example.net`)
+    await page.waitForTimeout(1500)
+    expect(sink.takenCount()).toBe(1)
+    await rowOf(page, nexthop).getByRole('button', { name: 'Resume' }).click()
+    await page.getByRole('button', { name: 'Flush what is deferred …' }).click()
+    expect(await confirmed(page, 'Flush 1 message')).toBe('Started 1 message with 1 recipient.')
+    await expect.poll(() => sink.takenCount()).toBe(2)
+    await end()
+  })
+
   test('a suspension for a time says so, and ends when it is resumed by the button beside Flush', async () => {
     const sink = await sunk()
     const nexthop = nexthopOf(sink)

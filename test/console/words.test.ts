@@ -70,7 +70,7 @@ test('a message, a lane and a destination say when they go on', () => {
 })
 
 test('the console and the command say the same of spans, amounts and destinations', () => {
-  for (const kind of ['nexthop', 'tag', 'reply'] as const) {
+  for (const kind of ['nexthop', 'tag', 'reply', 'order'] as const) {
     const limit = { kind, name: 'news', count: 600, perMs: 60_000 }
     expect(limitText({ ...limit, untilAt: 0 })).toBe(commandLimitText({ ...limit, untilMs: 0 }))
   }

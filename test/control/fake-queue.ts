@@ -6,6 +6,7 @@ import { position } from '../../src/base/position.js'
 import type { PinnedFiles } from '../../src/engine/checkpoint/pinned-files.js'
 import type { ControlledQueue } from '../../src/control/session.js'
 import type { Room } from '../../src/engine/accept/space-watch.js'
+import type { SlowOptions } from '../../src/admin/verbs/slow.js'
 import type { SuspendOptions } from '../../src/admin/verbs/suspend.js'
 import type { VerbOptions, VerbResult } from '../../src/admin/verbs/tally.js'
 import type { SuspensionTarget } from '../../src/engine/life/suspensions.js'
@@ -66,6 +67,13 @@ export class FakeQueue extends EventEmitter<QueueEvents> implements ControlledQu
 
   async unsuspend(target: SuspensionTarget): Promise<boolean> {
     return this.suspended.length > 0 && this.suspended.push(target) > 0
+  }
+
+  /** What was slowed. */
+  readonly slowed: unknown[] = []
+
+  slow(options: SlowOptions): void {
+    this.slowed.push(options)
   }
 
   flush(selector: Selector, options: VerbOptions & { perSecond?: number } = {}): Promise<VerbResult> {

@@ -388,6 +388,14 @@ test('a destination is suspended until it is resumed, and the client reads no en
   expect(await client.unsuspend(order)).toBe(true)
 })
 
+test('a destination is slowed', async () => {
+  await serve()
+  const client = await connect()
+  const site = { nexthop: 'example.net', count: 5, perMs: 60_000, forMs: 1000 }
+  await client.slow(site)
+  expect(queue.slowed).toEqual([site])
+})
+
 test('mail is counted while somebody watches, and nobody listens before or after', async () => {
   await serve()
   const listening = (): number => queue.listenerCount('delivered') + queue.listenerCount('accepted')

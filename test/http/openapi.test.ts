@@ -93,6 +93,8 @@ test('what the server answers is what the document says', async () => {
   await check('/v1/destinations', 'get', ask('read', '/v1/destinations'))
   await check('/v1/destinations/unsuspend', 'post', post('operate', '/v1/destinations/unsuspend', target))
   await check('/v1/destinations/suspend', 'post', post('operate', '/v1/destinations/suspend', {}))
+  const slow = { ...target, count: 5, perMs: 60_000 }
+  await check('/v1/destinations/slow', 'post', post('operate', '/v1/destinations/slow', slow))
   const verb = { do: 'release', selector: { all: true }, dryRun: true }
   await check('/v1/operations', 'post', post('operate', '/v1/operations', verb))
   await check('/v1/operations', 'get', ask('operate', '/v1/operations'))

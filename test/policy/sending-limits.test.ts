@@ -1,7 +1,12 @@
 /** Limits on what is sent in a time: rates hold, memory is bounded, replies slow a site. */
 import { expect, test } from 'vitest'
 import { seededPrng } from '../../src/base/prng.js'
-import { bucketsMax, SendingLimits, type LimitedDelivery } from '../../src/policy/sending-limits.js'
+import {
+  bucketsMax,
+  orderedMax,
+  SendingLimits,
+  type LimitedDelivery,
+} from '../../src/policy/sending-limits.js'
 import { limitsIn, shapingIn, shapingUsual } from '../../src/relay/tables/limit-table.js'
 
 const to = (nexthop: string, more: Partial<LimitedDelivery> = {}): LimitedDelivery => ({
@@ -148,6 +153,17 @@ test.each([
   const limits = new SendingLimits([], shapingIn(shapingUsual, 'shaping'), 0)
   const status = reply.split(' ')[1]!
   expect(limits.replied('smtp', 'a.example', `${status} ${reply}`, 0) !== undefined).toBe(isMet)
+})
+
+test('so many sites are slowed by operators, and one more when one of them is over', () => {
+  const limits = new SendingLimits([], [], 0)
+  const slow = (n: number, untilMs: number, nowMs: number): boolean =>
+    limits.slow({ transport: '', nexthop: `${n}.example` }, { count: 1, perMs: 1000 }, untilMs, nowMs)
+  for (let n = 0; n < orderedMax; n++) expect(slow(n, n === 5 ? 10 : 1000, 0)).toBe(true)
+  expect(slow(orderedMax, 1000, 1)).toBe(false)
+  expect(slow(7, 2000, 1)).toBe(true)
+  expect(slow(orderedMax, 1000, 10)).toBe(true)
+  expect([...limits.ordered(1000)].map(({ nexthop }) => nexthop)).toEqual(['7.example'])
 })
 
 test('memory is bounded, whatever names come, and a name that is in use keeps its count', () => {

@@ -87,8 +87,9 @@ async function durable({ parts, engine }: OpenedEngine, undo: () => void): Promi
   }
 }
 
-/** A wrong name would suspend nothing. A life that only accepts has no transports to compare. */
-function checkTransport({ parts }: OpenedEngine, transport: string | undefined): void {
+/** A wrong name would mean nothing. A life that only accepts has no transports to compare.
+ * @throws WaybillError OPTION_INVALID */
+export function checkTransport({ parts }: OpenedEngine, transport: string | undefined): void {
   const { deliver, transports } = parts.options
   if (transport !== undefined && deliver && !Object.hasOwn(transports, transport))
     throw new WaybillError('OPTION_INVALID', `there is no transport '${transport}'`, { option: 'transport' })

@@ -104,7 +104,7 @@ export type DestinationState =
     }
 
 export interface WaitingLimit {
-  readonly kind: 'nexthop' | 'tag' | 'sender' | 'source' | 'reply'
+  readonly kind: 'nexthop' | 'tag' | 'sender' | 'source' | 'reply' | 'order'
   readonly name: string
   readonly count: number
   readonly perMs: number

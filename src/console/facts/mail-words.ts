@@ -48,10 +48,15 @@ export function suspendedText({ transport, nexthop }: SuspensionTarget): string 
 /** `mail waits for 600 in 1m of tag news`. */
 export function limitText({ kind, name, count, perMs }: WaitingLimit): string {
   const rate = `${count} in ${spanText(perMs)}`
+  if (kind === 'order') return `slowed by an operator to ${rate}`
   return kind === 'reply' ? `slowed by its reply to ${rate}` : `mail waits for ${rate} of ${kind} ${name}`
 }
 
 /** What a page says when it is done. */
+export const isSlowedText = (what: string, rateText: string, forText: string): string =>
+  `${what} is slowed to ${rateText} for ${forText}, or until you resume it. Mail for it waits its turn.`
+
+/** The same. */
 export const isSuspendedText = (what: string, forText: string | undefined): string =>
   `${what} is suspended ${forText === undefined ? 'until you resume it' : `for ${forText}`}. Mail for it is kept.`
 

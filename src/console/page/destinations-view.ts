@@ -152,7 +152,8 @@ function actions(app: App, one: Destination): TemplateResult | typeof nothing {
   const what = filterText(filter)
   const order = one.state.kind === 'suspended' ? one.state.order : null
   return html`${
-      one.state.kind === 'ready' || (order?.nexthop === null && one.name !== every)
+      (one.state.kind === 'ready' && one.limit?.kind !== 'order') ||
+      (order?.nexthop === null && one.name !== every)
         ? nothing
         : html`<button title="attempts there from now on" @click=${() => void view.resume(one)}>
             Resume
@@ -181,6 +182,15 @@ const spans: readonly [label: string, forMs: number][] = [
   ['for a day', 86_400_000],
 ]
 
+const slowMsUsual = 3_600_000
+
+const perSpans: readonly [label: string, perMs: number][] = [
+  ['minute', 60_000],
+  ['second', 1000],
+  ['hour', 3_600_000],
+  ['day', 86_400_000],
+]
+
 /** Its row may be gone when no mail for it is being worked on. */
 const flushResumed = (app: App, nexthop: string): TemplateResult =>
   html`<button @click=${() => app.dialog.open('flush', { nexthop }, filterText({ nexthop }))}>
@@ -205,13 +215,19 @@ function actForm(app: App): TemplateResult {
       if (nexthop === null) return app.destinations.tell(`To ${verb}, name a next hop.`)
       return app.dialog.open(verb, { nexthop }, filterText({ nexthop }))
     }
-    if (await app.destinations.suspend(target, forMs === 0 ? undefined : forMs)) form.reset()
+    if (verb === 'slow') {
+      const [count, perMs] = [Number(given.get('count')), Number(given.get('per'))]
+      if (target.nexthop === null || !(count >= 1))
+        return app.destinations.tell('To slow, name a next hop, and how many deliveries may begin.')
+      if (await app.destinations.slow(target, { count, perMs }, forMs || slowMsUsual)) form.reset()
+    } else if (await app.destinations.suspend(target, forMs === 0 ? undefined : forMs)) form.reset()
   }
   return html`<section class="panel" aria-labelledby="suspending">
     <div class="head"><h2 id="suspending">Act on any destination</h2></div>
     <p class="hint">
       Suspended: no delivery there begins. Mail for it is accepted and kept; it grows old and expires as
-      always. Flush and reroute are for mail with this next hop, by any transport.
+      always. Slowed: at most so many begin in that time, for an hour unless you say how long, or until the
+      relay ends. Flush and reroute are for mail with this next hop, by any transport.
     </p>
     <form class="inline" @submit=${submit}>
       <label>Next hop <input name="nexthop" autocomplete="off" placeholder="every one" /></label>
@@ -223,7 +239,17 @@ function actForm(app: App): TemplateResult {
           ${spans.map(([label, forMs]) => html`<option value=${forMs}>${label}</option>`)}
         </select>
       </label>
+      <label
+        >Deliveries <input name="count" type="number" min="1" max="1000000000" placeholder="as many as may"
+      /></label>
+      <label
+        >each
+        <select name="per">
+          ${perSpans.map(([label, perMs]) => html`<option value=${perMs}>${label}</option>`)}
+        </select>
+      </label>
       <button value="suspend">Suspend</button>
+      <button value="slow">Slow</button>
       <button value="flush">Flush …</button>
       <button value="reroute">Reroute …</button>
     </form>

@@ -2,7 +2,7 @@
 import type { Destination, SuspensionTarget } from '../facts/api.js'
 import type { AgeShape } from '../facts/inspections.js'
 import { spanText } from '../facts/format.js'
-import { isSuspendedText } from '../facts/mail-words.js'
+import { isSlowedText, isSuspendedText } from '../facts/mail-words.js'
 import type { App } from './app.js'
 import { errorText } from '../parts/client.js'
 import type { Asked } from './one-message.js'
@@ -100,6 +100,16 @@ export class Destinations {
     const what = target.nexthop ?? target.transport ?? ''
     const done = isSuspendedText(what, forMs === undefined ? undefined : spanText(forMs))
     return this.#act('/v1/destinations/suspend', { ...bodyOf(target), forMs }, done)
+  }
+
+  /** At most so many deliveries to a next hop begin in that time. */
+  async slow(
+    target: SuspensionTarget,
+    { count, perMs }: { readonly count: number; readonly perMs: number },
+    forMs: number,
+  ): Promise<boolean> {
+    const done = isSlowedText(target.nexthop ?? '', `${count} in ${spanText(perMs)}`, spanText(forMs))
+    return this.#act('/v1/destinations/slow', { ...bodyOf(target), count, perMs, forMs }, done)
   }
 
   tell(text: string): void {

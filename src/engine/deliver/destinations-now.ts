@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.js'
 import { comparableDomain } from '../../base/mail-address.js'
 import type { DestinationSnapshot } from '../../scheduler/scheduler.js'
 import { siteKey, type LimitedSite } from './limited.js'
-import type { Suspension, Suspensions } from '../life/suspensions.js'
+import { everyName, type Suspension, type Suspensions } from '../life/suspensions.js'
 
 /** The scheduler goes by the monotonic clock. */
 export function byWallClock(
@@ -49,9 +49,6 @@ function limitedAlone({ transport, nexthop, limit }: LimitedSite): DestinationSn
   const state = { kind: 'ready' } as const
   return { transport, nexthop, name, window: 0, busy: 0, todo: 0, state, recovery: 'none', rate: 0, limit }
 }
-
-/** The name of every transport, or of every nexthop, in a list. */
-export const everyName = '*'
 
 /** With the state of those that an operator has suspended. What is suspended and not in use has a
  * separate line. */

@@ -20,6 +20,7 @@ import {
   type Entry,
   type TransportSnapshot,
 } from '../../scheduler/scheduler.js'
+import type { Rate, SlowedNexthop } from '../../policy/sending-limits.js'
 import { Caution } from './caution.js'
 import { requestOf, traceOf } from './delivery-request.js'
 import { byWallClock, withLimits, withSuspensions } from './destinations-now.js'
@@ -165,10 +166,16 @@ export class Dispatch {
    * listener resumes may be forgotten before its first use: two windows for one site.
    * @returns false when there is nothing to resume */
   resume(transport: string, name: string): boolean {
-    if (!this.#scheduler.isResting(transport, name)) return false
+    const isSlow = this.#limited.unslow(transport, name)
+    if (!this.#scheduler.isResting(transport, name)) return isSlow
     this.#asked.push((nowMs) => this.#scheduler.resume(transport, name, nowMs))
     this.wake()
     return true
+  }
+
+  /** An operator asks for it. @returns false: too many are slowed */
+  slow(site: SlowedNexthop, rate: Rate, forMs: number): boolean {
+    return this.#limited.slow(site, rate, forMs)
   }
 
   /** What waits for a destination that is suspended is deferred, behind this step. */

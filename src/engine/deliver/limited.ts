@@ -5,12 +5,13 @@
  * Without limits this costs one comparison for each delivery. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import { textOfThrown } from '../../delivery/outcome.js'
-import { SendingLimits, type Coming } from '../../policy/sending-limits.js'
+import { SendingLimits, type Coming, type Rate, type SlowedNexthop } from '../../policy/sending-limits.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import { tagsOf } from '../../record/terms.js'
 import type { Entry, WaitingLimit } from '../../scheduler/scheduler.js'
 import { hopIntervalsMs } from '../schedule/hop.js'
 import type { Parts } from '../life/parts.js'
+import { everyName } from '../life/suspensions.js'
 import type { Job } from './job.js'
 
 /** Sites of which it is known why their mail waits, at the most. */
@@ -25,6 +26,9 @@ export interface LimitedSite {
   /** `untilMs` by the monotonic clock. */
   readonly limit: WaitingLimit
 }
+
+/** The reason of a site that is slowed by no reply. */
+const byOperator = 'an operator has slowed it'
 
 /** A nexthop has no case. */
 export const siteKey = ({ transport, nexthop }: Pick<LimitedSite, 'transport' | 'nexthop'>): string =>
@@ -51,11 +55,39 @@ export class Limited {
     this.#sites.clear()
   }
 
-  /** Sites whose mail waits for a limit now. */
+  /** Sites whose mail waits for a limit now, and those that an operator has slowed. */
   *sites(nowMs: number): Iterable<LimitedSite> {
+    const shown = new Set<string>()
     for (const [key, site] of this.#sites)
-      if (site.limit.untilMs > nowMs) yield site
-      else this.#sites.delete(key)
+      if (site.limit.untilMs > nowMs) {
+        yield site
+        if (site.limit.kind === 'order') shown.add(site.limit.name)
+      } else this.#sites.delete(key)
+    for (const { transport, nexthop, count, perMs, untilMs } of this.#limits.ordered(nowMs)) {
+      const name = nexthop.toLowerCase()
+      if (shown.has(name)) continue
+      const limit = { kind: 'order', name, count, perMs, untilMs } as const
+      yield { transport: transport === '' ? everyName : transport, nexthop, limit }
+    }
+  }
+
+  /** @returns false: too many are slowed */
+  slow(site: SlowedNexthop, rate: Rate, forMs: number): boolean {
+    const { clock } = this.#parts.options
+    const nowMs = clock.monotonicMs()
+    if (!this.#limits.slow(site, rate, nowMs + forMs, nowMs)) return false
+    const { count, perMs } = rate
+    const untilMs = Math.round(clock.wallMs() + forMs)
+    const told = { ...site, count, perMs, untilMs, status: '', text: byOperator }
+    this.#parts.events.emit('slowed', told)
+    return true
+  }
+
+  /** @param transport as it is listed @returns false: no operator has slowed it */
+  unslow(transport: string, nexthop: string): boolean {
+    for (const [key, { limit }] of this.#sites)
+      if (limit.kind === 'order' && limit.name === nexthop.toLowerCase()) this.#sites.delete(key)
+    return [transport, ''].some((by) => this.#limits.unslow({ transport: by, nexthop }))
   }
 
   /** Does it have to wait? Otherwise it counts, and begins. */

@@ -99,8 +99,8 @@ export interface QueueEvents {
       readonly text: string
     },
   ]
-  /** A site has asked for patience: no more deliveries than these begin there until then, in
-   * milliseconds since 1970 (`shaping`). */
+  /** A site has asked for patience (`shaping`), or an operator has slowed it, with no status: no
+   * more deliveries than these begin there until then, in milliseconds since 1970. */
   slowed: [
     {
       readonly transport: string

@@ -4,6 +4,7 @@ import { integerOption } from '../../base/option-values.js'
 import { WaybillError } from '../../errors.js'
 import { parseGlob } from '../../policy/glob.js'
 import type { RetryPolicy } from '../../policy/retry-policy.js'
+import { rateCountMax, rateMsMax } from '../../policy/rate.js'
 import { limitKinds, type ReplyShaping, type SendingLimit } from '../../policy/sending-limits.js'
 import { checkedParameters } from '../../scheduler/parameter-bounds.js'
 import type { QueueOptions } from './options.js'
@@ -69,8 +70,6 @@ export function checkScheduler(
 }
 
 const rulesMax = 10_000
-const countMost = 1_000_000_000
-const spanMsMost = 365 * 86_400_000
 
 export function checkLimits(limits: readonly SendingLimit[]): readonly SendingLimit[] {
   const checked = listOf('limits', limits)
@@ -97,14 +96,14 @@ export function checkShaping(shaping: readonly ReplyShaping[]): readonly ReplySh
     if (typeof reply !== 'string' || reply.trim() === '')
       throw new WaybillError('OPTION_INVALID', 'expected words of a reply', { option: `${option}.reply` })
     checkRate(option, count, perMs)
-    integerOption(`${option}.forMs`, forMs, 1, spanMsMost)
+    integerOption(`${option}.forMs`, forMs, 1, rateMsMax)
   })
   return checked.map((each) => ({ ...each, reply: each.reply.trim() }))
 }
 
 function checkRate(option: string, count: number, perMs: number): void {
-  integerOption(`${option}.count`, count, 1, countMost)
-  integerOption(`${option}.perMs`, perMs, 1, spanMsMost)
+  integerOption(`${option}.count`, count, 1, rateCountMax)
+  integerOption(`${option}.perMs`, perMs, 1, rateMsMax)
 }
 
 function listOf<T>(option: string, value: readonly T[]): readonly T[] {

@@ -26,6 +26,9 @@ export const suspended: DeferReason = {
   text: 'an operator has suspended deliveries to this destination',
 }
 
+/** The name of every transport, or of every nexthop, in a list. */
+export const everyName = '*'
+
 /** A longer name is none of a transport or a host. */
 export const suspendedNameBytesMax = 255
 /** Beside its names, in a record. */

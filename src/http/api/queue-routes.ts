@@ -1,6 +1,7 @@
 /** Routes that tell how the queue stands. */
 import type { ApiParts, ApiRequest, Route } from './route.js'
 import { openStream } from './client.js'
+import type { SlowOptions } from '../../admin/verbs/slow.js'
 import type { SuspensionTarget } from '../../engine/life/suspensions.js'
 import { shownQueues } from '../figures/queues.js'
 import { count, instant, list, object, orNull, ref, text } from './schemas.js'
@@ -100,7 +101,7 @@ export const queueRoutes = (parts: ApiParts): Route[] => [
     method: 'POST',
     path: '/v1/destinations/resume',
     scope: 'operate',
-    summary: 'Revives a dead destination, or ends its wait for its rate',
+    summary: 'Revives a dead destination, or ends its wait for its rate, and that it is slowed',
     body: { 'application/json': object({ transport: text, name: text }) },
     answers: {
       200: {
@@ -134,6 +135,31 @@ export const queueRoutes = (parts: ApiParts): Route[] => [
       const { forMs, ...what } = body as SuspensionTarget & { readonly forMs?: number }
       await parts.queue.suspend(what, { forMs })
       return { suspended: true }
+    },
+  },
+  {
+    method: 'POST',
+    path: '/v1/destinations/slow',
+    scope: 'operate',
+    summary:
+      'Lets at most so many deliveries to a nexthop begin in a time, until it is resumed or the relay ends',
+    body: {
+      'application/json': object(
+        {
+          ...target,
+          count: { type: 'integer', minimum: 1, description: 'deliveries' },
+          perMs: { type: 'integer', minimum: 1 },
+          forMs: { type: 'integer', minimum: 1, default: 3_600_000, description: 'ends by itself' },
+        },
+        ['transport', 'forMs'],
+      ),
+    },
+    answers: {
+      200: { means: 'it is slowed', schema: object({ slowed: { const: true } }) },
+    },
+    handle: ({ body }) => {
+      parts.queue.slow(body as SlowOptions)
+      return { slowed: true }
     },
   },
   {

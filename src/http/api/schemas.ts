@@ -132,7 +132,7 @@ const destination = object({
   rate: { type: 'number' },
   limit: orNull(
     object({
-      kind: { enum: ['nexthop', 'tag', 'sender', 'source', 'reply'] },
+      kind: { enum: ['nexthop', 'tag', 'sender', 'source', 'reply', 'order'] },
       name: text,
       count,
       perMs: count,

@@ -3,7 +3,8 @@
  * event, for an hour. */
 import { countText } from '../../base/count-text.js'
 import type { Room } from '../../engine/accept/space-watch.js'
-import { everyName, isOrdered } from '../../engine/deliver/destinations-now.js'
+import { isOrdered } from '../../engine/deliver/destinations-now.js'
+import { everyName } from '../../engine/life/suspensions.js'
 import type { QueueStatistics } from '../../admin/select/statistics.js'
 import type { DestinationSnapshot } from '../../scheduler/scheduler.js'
 

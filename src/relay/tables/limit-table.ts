@@ -4,21 +4,9 @@
 import { WaybillError, type Place } from '../../errors.js'
 import { readDuration } from '../../policy/duration.js'
 import { GlobError, parseGlob } from '../../policy/glob.js'
+import { rateExamples, readRate } from '../../policy/rate.js'
 import { limitKinds, type Rate, type ReplyShaping, type SendingLimit } from '../../policy/sending-limits.js'
 import { tableLines } from './table-lines.js'
-
-const unitsMs: Readonly<Record<string, number>> = {
-  s: 1000,
-  sec: 1000,
-  second: 1000,
-  min: 60_000,
-  minute: 60_000,
-  h: 3_600_000,
-  hour: 3_600_000,
-  d: 86_400_000,
-  day: 86_400_000,
-}
-const countMost = 1_000_000_000
 
 /** Lines `nexthop mx.example.net 10/second`.
  * @param namesSources where mail leaves from is known
@@ -48,11 +36,9 @@ export function shapingIn(text: string, path: string): readonly ReplyShaping[] {
 }
 
 function rateOf(text: string, place: Place): Rate {
-  const [, digits = '', unit = ''] = /^(\d{1,10})\/([a-z]+)$/.exec(text) ?? []
-  const [count, perMs] = [Number(digits), unitsMs[unit]]
-  if (perMs === undefined || count < 1 || count > countMost)
-    throw invalid(`'${text}' is no rate: 10/second, 600/minute, 5000/hour, 20000/day`, place)
-  return { count, perMs }
+  const rate = readRate(text)
+  if (rate === undefined) throw invalid(`'${text}' is no rate: ${rateExamples}`, place)
+  return rate
 }
 
 function checkPattern(pattern: string, place: Place): void {

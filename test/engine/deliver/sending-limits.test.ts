@@ -205,6 +205,60 @@ test('a reply to any recipient slows the site', async () => {
   })
 })
 
+test('what an operator slows is shown and slow, whatever the transport, until it is resumed or its time is over', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const told: unknown[] = []
+    const queue = await stage.open({
+      retry: fixedRetry([60_000], 1e8),
+      transports: { out: noting(stage, begun), other: noting(stage, begun) },
+      route: (address) => ({ transport: address.startsWith('x') ? 'other' : 'out', nexthop: 'a.example' }),
+    })
+    queue.on('slowed', (event) => told.push(event))
+    queue.slow({ nexthop: 'A.example', count: 1, perMs: 10_000, forMs: 100_000 })
+    queue.slow({ nexthop: 'b.example', transport: 'out', count: 5, perMs: 60_000 })
+    expect(told).toMatchObject([
+      { transport: '', nexthop: 'A.example', count: 1, perMs: 10_000, status: '' },
+      { transport: 'out', nexthop: 'b.example' },
+    ])
+    expect(queue.destinations()).toMatchObject([
+      { transport: '*', name: 'a.example', limit: { kind: 'order', count: 1, perMs: 10_000 } },
+      { transport: 'out', name: 'b.example', limit: { kind: 'order', count: 5, perMs: 60_000 } },
+    ])
+    for (const to of ['one', 'two', 'x1', 'x2', 'x3', 'x4']) await queue.submit(submission(`${to}@a.example`))
+    await stage.until('four have gone', () => begun.length === 4, 60_000)
+    expect(mostWithin(begun, 10_000)).toBe(1)
+    queue.reconfigure({ limits: [] })
+    expect(queue.resume('out', 'b.example')).toBe(true)
+    expect(queue.resume('out', 'b.example')).toBe(false)
+    expect(queue.resume('*', 'a.example')).toBe(true)
+    await stage.until('all has gone', () => begun.length === 6, 60_000)
+    queue.slow({ nexthop: 'a.example', count: 1, perMs: 86_400_000, forMs: 20_000 })
+    for (const to of ['three', 'four', 'five']) await queue.submit(submission(`${to}@a.example`))
+    await pause(stage, 21_000)
+    expect(
+      queue.destinations().filter(({ limit }) => limit?.kind === 'order' && limit.perMs === 60_000),
+    ).toEqual([])
+    await queue.flush({ all: true })
+    await stage.until('all has gone', () => begun.length === 9, 60_000)
+  })
+})
+
+test.each([
+  [{ nexthop: '' }, 'nexthop'],
+  [{ nexthop: 'a', transport: 'none' }, 'transport'],
+  [{ nexthop: 'a', count: 0 }, 'count'],
+  [{ nexthop: 'a', perMs: 1.5 }, 'perMs'],
+  [{ nexthop: 'a', forMs: -1 }, 'forMs'],
+  [{ nexthop: 'a', until: 5 }, 'until'],
+])('%j is refused, with the option', async (options, option) => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    const slow = (): void => queue.slow({ count: 1, perMs: 1000, ...options })
+    expect(slow).toThrow(expect.objectContaining({ code: 'OPTION_INVALID', place: { option } }))
+  })
+})
+
 test('destinations say which limit mail waits for, and nothing any more when it has gone', async () => {
   await simulated(async (stage) => {
     const begun: Begun[] = []

@@ -167,6 +167,9 @@ test.each([
   [['resume', '--all', '--transport', ''], 2, /--transport has an empty value/],
   [['suspend'], 2, /no destination is given/],
   [['suspend', 'a.example', '--for', 'ever'], 2, /--for/],
+  [['slow', 'a.example'], 2, /--to is a rate/],
+  [['slow', '--to', '5/fortnight', 'a.example'], 2, /--to is a rate/],
+  [['slow', '--to', '5/second'], 2, /no destination is given/],
   [['destinations', 'now'], 2, /unexpected argument 'now'/],
   [['top', '--interval', '1ms'], 2, /--interval is from/],
   [['completion', 'csh'], 2, /expected one shell/],
@@ -282,6 +285,25 @@ test('a suspended destination gets no mail, with a relay and without one, until 
   expect(await waybill('resume', ['--transport', 'smtp'])).toMatchObject({ exitCode: 1 })
   await waybill('flush', ['--all'])
   await expect.poll(() => sink.takenCount()).toBe(2)
+})
+
+test('a destination is slowed by a relay alone, and shown, until it is resumed', async () => {
+  const sink = await sunk()
+  const to = addressOf(sink)
+  await laid('ok-0')
+  const slowed = ['--to', '1/hour', '--for', '2h', to]
+  expect(await waybill('slow', slowed)).toMatchObject({ exitCode: 1, stderr: /no relay runs/ as never })
+  const relay = await relayTo(to)
+  await expect.poll(() => sink.takenCount()).toBe(1)
+  expect(await waybill('slow', slowed)).toEqual(told(`${to} slowed to 1 in 1h for 2h\n`))
+  for (const n of [1, 2]) await sent(relay, n, `ok-${n}`)
+  await expect.poll(() => sink.takenCount()).toBe(2)
+  expect(objects(await waybill('destinations', ['--json', '--dead']))).toMatchObject([
+    { destination: to, limit: { kind: 'order', count: 1, per_seconds: 3600 } },
+  ])
+  expect(await waybill('resume', [to])).toMatchObject({ stdout: '1 destination resumed\n' })
+  await waybill('flush', ['--all'])
+  await expect.poll(() => sink.takenCount()).toBe(3)
 })
 
 test('requeue makes a message new', async () => {

@@ -122,8 +122,12 @@ export const commandGroups: readonly CommandGroup[] = [
         summary: 'lets no delivery to a destination begin, until it is resumed or for a time',
         load: async () => (await import('../operate/suspend.js')).suspend,
       },
+      slow: {
+        summary: 'lets fewer deliveries to a destination begin, for a time',
+        load: async () => (await import('../operate/slow.js')).slow,
+      },
       resume: {
-        summary: 'revives dead destinations and ends suspensions',
+        summary: 'revives dead destinations, and ends suspensions and what is slowed',
         load: async () => (await import('../operate/resume.js')).resume,
       },
       reload: {

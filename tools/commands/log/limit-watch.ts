@@ -52,7 +52,9 @@ export class LimitWatch {
   #lookAtRates({ destinations }: Seen, nowMs: number): void {
     const waiting = new Map<string, Rated>()
     for (const { transport, nexthop, limit } of destinations)
-      if (limit !== undefined) waiting.set(rateKey(limit, transport), { ...limit, transport, nexthop })
+      // What an operator has ordered has a line when it is ordered.
+      if (limit !== undefined && limit.kind !== 'order')
+        waiting.set(rateKey(limit, transport), { ...limit, transport, nexthop })
     for (const [key, rated] of this.#rated)
       if (!waiting.has(key)) {
         this.#rated.delete(key)

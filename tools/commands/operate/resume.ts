@@ -1,4 +1,4 @@
-/** `waybill resume`: tries a dead destination again now, and ends suspensions. */
+/** `waybill resume`: tries a dead destination again now; ends suspensions, and what is slowed. */
 import { countText } from '../../../src/base/count-text.js'
 import type { DestinationSnapshot } from '../../../src/index.js'
 import { UsageError, type Arguments } from '../cli/command.js'
@@ -26,7 +26,7 @@ export const resume: OperatingCommand = operatingCommand(
         value: 'NAME',
         help: 'only destinations of this transport; without one, the transport that was suspended as a whole',
       },
-      all: { help: 'all that are dead or suspended' },
+      all: { help: 'all that are dead, suspended or slowed' },
     },
     notes:
       'DESTINATION is a name, or a nexthop, that `waybill destinations --dead` shows. Deferred mail waits for its time all\n' +
@@ -89,7 +89,7 @@ async function found(
     const matching = [destination.name, destination.nexthop].map((name) => name.toLowerCase())
     if (names !== undefined && !matching.some((name) => names.has(name))) continue
     for (const name of matching) seen.add(name)
-    if (destination.state.kind === 'ready') continue
+    if (destination.state.kind === 'ready' && destination.limit?.kind !== 'order') continue
     // The line of the transport itself ends it.
     if (names === undefined && destination.name !== '*' && isWholeTransport(destination.state)) continue
     stopped.push(destination)

@@ -95,6 +95,7 @@ export function reasonText({ state, limit }: DestinationSnapshot): string {
 /** `mail waits for 600 in 1m of tag news`. */
 export function limitText({ kind, name, count, perMs }: WaitingLimit): string {
   const rate = `${count} in ${durationText(perMs)}`
+  if (kind === 'order') return `slowed by an operator to ${rate}`
   return kind === 'reply'
     ? `slowed by its reply to ${rate}`
     : `mail waits for ${rate} of ${kind} ${printable(name)}`

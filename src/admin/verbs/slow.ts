@@ -1,0 +1,41 @@
+/** Slows deliveries to a nexthop for a time. It holds in this life: a count that is not durable can
+ * let one delivery too many begin, and one that were would cost each delivery a sync. */
+import { checkOptionNames } from '../../base/option-names.js'
+import { integerOption, isRecordText } from '../../base/option-values.js'
+import { suspendedNameBytesMax } from '../../engine/life/suspensions.js'
+import type { OpenedEngine } from '../../engine/open.js'
+import { WaybillError } from '../../errors.js'
+import { rateCountMax, rateMsMax } from '../../policy/rate.js'
+import { orderedMax, type Rate } from '../../policy/sending-limits.js'
+import { checkTransport } from './suspend.js'
+
+export interface SlowOptions extends Rate {
+  readonly nexthop: string
+  /** Default: by every one. */
+  readonly transport?: string | undefined
+  /** Milliseconds until it ends by itself, 1 … 30 days. Default: an hour. */
+  readonly forMs?: number | undefined
+}
+
+const forMsUsual = 3_600_000
+const forMsMax = 30 * 86_400_000
+
+/** @throws WaybillError OPTION_INVALID, QUEUE_CRASHED */
+export function slow(opened: OpenedEngine, options: SlowOptions): void {
+  const { life } = opened.parts
+  checkOptionNames(options, { nexthop: true, transport: true, count: true, perMs: true, forMs: true })
+  const { nexthop, transport, count, perMs, forMs = forMsUsual } = options
+  for (const [option, name] of Object.entries({ nexthop, transport: transport ?? 'every' }))
+    if (!isRecordText(name, suspendedNameBytesMax))
+      throw new WaybillError('OPTION_INVALID', `expected 1 to ${suspendedNameBytesMax} bytes`, { option })
+  checkTransport(opened, transport)
+  integerOption('count', count, 1, rateCountMax)
+  integerOption('perMs', perMs, 1, rateMsMax)
+  integerOption('forMs', forMs, 1, forMsMax)
+  life.check()
+  const site = { transport: transport ?? '', nexthop }
+  if (!opened.engine.dispatch.slow(site, { count, perMs }, forMs))
+    throw new WaybillError('OPTION_INVALID', `${orderedMax} are slowed: resume some, or use a limit`, {
+      option: 'nexthop',
+    })
+}
