@@ -27,6 +27,10 @@ export const benches: Readonly<Record<string, Bench>> = {
     about: 'mail through the relay, beside Postfix and Haraka: smtp-source → relay → smtp-sink',
     run: async (args) => (await import('./relay.js')).run(args),
   },
+  pages: {
+    about: 'what ten open pages of the console cost a relay at full load',
+    run: async (args) => (await import('./pages.js')).run(args),
+  },
   smtp: {
     about: 'what a message costs on its way in: a bare socket, smtp-server, the relay before its queue',
     run: async (args) => (await import('./smtp.js')).run(args),

@@ -6,7 +6,12 @@ import { greeted } from './free-port.js'
 import type { Relay, RelayOptions } from './relay.js'
 import { started } from './started.js'
 
-export async function waybill({ directory, sinkPort }: RelayOptions): Promise<Relay> {
+/** @param more arguments of `serve` */
+export async function waybill({
+  directory,
+  sinkPort,
+  more = [],
+}: RelayOptions & { readonly more?: readonly string[] }): Promise<Relay> {
   const log = join(directory, 'log')
   const command = join(packageRoot(), 'dist', 'tools', 'waybill.js')
   const args = ['--queue', join(directory, 'queue'), '--listen', '127.0.0.1:0']
@@ -17,7 +22,7 @@ export async function waybill({ directory, sinkPort }: RelayOptions): Promise<Re
   const [, switches = ''] = / node (.*) dist\/tools\/waybill\.js/.exec(scripts.start) ?? []
   const program = await started(
     process.execPath,
-    [...switches.split(' '), command, 'serve', ...args, '--relay', `127.0.0.1:${sinkPort}`],
+    [...switches.split(' '), command, 'serve', ...args, '--relay', `127.0.0.1:${sinkPort}`, ...more],
     log,
   )
   const port = await listeningPort(log)
