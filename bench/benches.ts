@@ -29,7 +29,7 @@ export const benches: Readonly<Record<string, Bench>> = {
   },
   pages: {
     about: 'what ten open pages of the console cost a relay at full load',
-    run: async (args) => (await import('./pages.js')).run(args),
+    run: async (args) => (await import('./pages/pages.js')).run(args),
   },
   smtp: {
     about: 'what a message costs on its way in: a bare socket, smtp-server, the relay before its queue',

@@ -1,6 +1,7 @@
 /** The HTTP API of one queue: what all addresses at which it answers have in common.
  * Invariant: made in the turn in which the queue was opened, its counts miss nothing. */
 import { systemClock, type Clock } from '../base/clock.js'
+import type { Conversation } from '../delivery/conversation.js'
 import type { Queue } from '../queue.js'
 import type { Certificate } from '../relay/smtp-in/session-server.js'
 import type { SubmitDoor } from './api/route.js'
@@ -27,6 +28,8 @@ export interface HttpApiOptions extends OperationWitness {
   readonly place?: QueuePlace
   /** The queue's, for what is read from its files. Default: the API does not read them. */
   readonly directory?: string
+  /** What was said with servers about a message, as far as it is known. Default: nothing. */
+  readonly conversationsOf?: (id: string) => readonly Conversation[]
   /** Where the counts of a day are kept over restarts. Default: nowhere. */
   readonly rateFile?: string
   /** Mistakes in a program, and what the system refuses. */
@@ -77,7 +80,7 @@ export class HttpApi {
 
   /** Resolves when it answers there. @throws the system's error when the port cannot be had */
   listen(place: HttpPlace): Promise<HttpListener> {
-    const { tokens, door, version, hostname, onError, clock, place: lies } = this.#options
+    const { tokens, door, version, hostname, onError, clock, place: lies, conversationsOf } = this.#options
     return listenHttp(this.#queue, {
       ...place,
       tokens,
@@ -86,6 +89,7 @@ export class HttpApi {
       operations: this.#operations,
       place: lies,
       inspect: this.#inspect,
+      conversationsOf,
       version,
       hostname,
       ...(onError === undefined ? undefined : { onError }),

@@ -53,6 +53,8 @@ export interface HttpOptions {
   readonly operations: Operations
   /** Reads the queue's files. Default: nobody does, and routes that want it say so. */
   readonly inspect?: Inspect | undefined
+  /** Default: nothing is known. */
+  readonly conversationsOf?: ApiParts['conversationsOf'] | undefined
   readonly version: string
   readonly hostname: string
   /** Shown beside the API, without a token. */
@@ -132,6 +134,7 @@ class HttpServer {
       operations,
       streams: this.#streams,
       inspect: options.inspect,
+      conversationsOf: options.conversationsOf ?? (() => []),
       clock,
       tokens,
       tokenOf: (request) => this.#tokenOf(request),

@@ -198,6 +198,7 @@ export async function fakeRelay(options: FakeRelayOptions): Promise<FakeRelay> {
     [/\/structure$/, (_request, response) => json(response, structureOf(options))],
     [/^\/v1\/history$/, (_request, response) => json(response, { entries: [], next: null })],
     [/\/history$/, (_request, response) => json(response, { records: history })],
+    [/\/conversations$/, (_request, response) => json(response, { conversations })],
     [
       /\/parts\/[^/]+$/,
       (_request, response) => {
@@ -406,6 +407,21 @@ const note = {
   ranges: [0, 0],
 }
 const envelope = { id: '01J00041', sender: 'billing@shop.example.com', recipientCount: 1, dataBytes: 18_000 }
+const conversations = [
+  {
+    at: Date.now() - 240_000,
+    server: 'mx.example.net:25',
+    lines: [
+      { by: 'server', text: '220 mx.example.net ESMTP <b>hi</b>\u202e' },
+      { by: 'client', text: 'EHLO relay.example.org' },
+      { by: 'server', text: '250-mx.example.net\r\n250-PIPELINING\r\n250 8BITMIME' },
+      { by: 'client', text: 'MAIL FROM:<ada@example.org>' },
+      { by: 'server', text: '451 4.2.1 try later' },
+    ],
+    leftOutCount: 2,
+  },
+]
+
 const history = [
   { kind: 'envelope', log: 'journal', lane: 0, fields: { ...envelope, attempts: 0, notes: [] } },
   { kind: 'start', log: 'journal', lane: 0, fields: { outOfOrder: false } },

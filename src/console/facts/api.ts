@@ -111,6 +111,14 @@ export interface WaitingLimit {
   readonly untilAt: number
 }
 
+/** What was said with a server in one attempt. */
+export interface Conversation {
+  readonly at: number
+  readonly server: string
+  readonly lines: readonly { readonly by: 'client' | 'server'; readonly text: string }[]
+  readonly leftOutCount: number
+}
+
 /** null: every one. */
 export interface SuspensionTarget {
   readonly transport: string | null

@@ -1,7 +1,7 @@
 /** The view of one message: its envelope, header, content and history.
  * Invariant: HTML of a message is shown in a frame that can do nothing, and text as text. */
 import { html, nothing, type TemplateResult } from '/vendor/lit-html/lit-html.js'
-import type { HistoryRecord, Message, Note, Part } from '../facts/api.js'
+import type { Conversation, HistoryRecord, Message, Note, Part } from '../facts/api.js'
 import { bytesText, counted, senderText, shown, shownLines } from '../facts/format.js'
 import { stepOf, stepOfEntry, type Step } from '../facts/history.js'
 import { countIn, dueText, reasonText } from '../facts/mail-words.js'
@@ -25,7 +25,7 @@ export function messageView(app: App): TemplateResult {
     ${messageFacts(app)}
     <div class="two">
       <div>${content(app)}</div>
-      <div>${history(app)}</div>
+      <div>${history(app)}${conversations(app)}</div>
     </div>
   `
 }
@@ -230,6 +230,34 @@ function history(app: App): TemplateResult {
     </div>
     ${timeline(app, one.history)}
   </section>`
+}
+
+function conversations(app: App): TemplateResult {
+  const { conversations: all } = app.one
+  return html`<section class="panel" aria-labelledby="conversations">
+    <div class="head"><h2 id="conversations">Conversation with the server</h2></div>
+    ${
+      all.kind === 'asked'
+        ? html`<p class="pending" role="status">Asking for it …</p>`
+        : all.kind === 'refused'
+          ? html`<p class="trouble">${icon('notice')} ${all.text}</p>`
+          : all.value.length === 0
+            ? empty('None is known', 'The last ones are kept in memory, until the relay ends.')
+            : all.value.toReversed().map((one) => conversation(app, one))
+    }
+  </section>`
+}
+
+function conversation({ feed }: App, { at, server, lines, leftOutCount }: Conversation): TemplateResult {
+  const speaker = { client: 'relay', server: 'server' } as const
+  return html`<h3>${foreign(server, 260)} ${time(at, feed.nowMs)}</h3>
+    <ol class="conversation">
+      ${lines.map(
+        ({ by, text }) =>
+          html`<li class=${by}><span>${speaker[by]}</span> <code>${foreign(text, 1000)}</code></li>`,
+      )}
+    </ol>
+    ${leftOutCount === 0 ? nothing : html`<p class="hint">${counted(leftOutCount, 'line')} in between left out.</p>`}`
 }
 
 function timeline(app: App, history: Asked<readonly HistoryRecord[]>): TemplateResult {

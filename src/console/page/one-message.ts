@@ -1,6 +1,6 @@
 /** One message: its facts, header, structure, bodies and history, as they are asked for.
  * Invariant: an answer about another message than the one in view is dropped. */
-import type { HistoryEntry, HistoryRecord, Message, Part, Structure } from '../facts/api.js'
+import type { Conversation, HistoryEntry, HistoryRecord, Message, Part, Structure } from '../facts/api.js'
 import type { App } from './app.js'
 import { ApiError, errorText } from '../parts/client.js'
 
@@ -22,6 +22,8 @@ export class OneMessage {
   history: Asked<readonly HistoryRecord[]> = { kind: 'asked' }
   /** Of mail that may have left the log, where the relay keeps a history. */
   entries: readonly HistoryEntry[] = []
+  /** With servers, oldest first. */
+  conversations: Asked<readonly Conversation[]> = { kind: 'asked' }
   body: Asked<Body> | undefined
   hasWholeHeader = false
 
@@ -35,6 +37,7 @@ export class OneMessage {
     this.structure = { kind: 'asked' }
     this.history = { kind: 'asked' }
     this.entries = []
+    this.conversations = { kind: 'asked' }
     this.body = undefined
     this.hasWholeHeader = false
     this.renew()
@@ -54,6 +57,10 @@ export class OneMessage {
     void this.#ask<Message>(this.#path, (message) => (this.message = message))
     void this.#ask<{ records: HistoryRecord[] }>(`${this.#path}/history`, (history) => {
       this.history = history.kind === 'there' ? { kind: 'there', value: history.value.records } : history
+    })
+    void this.#ask<{ conversations: Conversation[] }>(`${this.#path}/conversations`, (found) => {
+      this.conversations =
+        found.kind === 'there' ? { kind: 'there', value: found.value.conversations } : found
     })
     const path = `/v1/history?limit=1000&id=${encodeURIComponent(this.id)}`
     void this.#ask<{ entries: HistoryEntry[] }>(path, (found) => {

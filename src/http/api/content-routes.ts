@@ -21,6 +21,13 @@ const quiet = {
   'content-security-policy': "default-src 'none'; sandbox",
 }
 
+const conversation = object({
+  at: instant,
+  server: text,
+  lines: list(object({ by: { enum: ['client', 'server'] }, text })),
+  leftOutCount: { type: 'integer', minimum: 0, description: 'lines between the first ones and the last' },
+})
+
 export function contentRoutes(parts: ApiParts, views: Views): Route[] {
   let readingCount = 0
   const reading = async <T>(use: () => Promise<T>): Promise<T> => {
@@ -58,6 +65,19 @@ export function contentRoutes(parts: ApiParts, views: Views): Route[] {
         })
         return reply.send(Readable.from(stored.data(), { objectMode: false }))
       },
+    },
+    {
+      method: 'GET',
+      path: '/v1/messages/:id/conversations',
+      scope: 'read',
+      summary: 'Shows what was said with servers in the last attempts on a message',
+      answers: {
+        200: {
+          means: 'oldest first, at most 4; kept in memory: none after a restart, nor when others have come',
+          schema: object({ conversations: list(conversation) }),
+        },
+      },
+      handle: ({ params }) => ({ conversations: parts.conversationsOf(params['id'] ?? '') }),
     },
     {
       method: 'GET',

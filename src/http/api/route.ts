@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../base/clock.js'
 import type { Submission } from '../../engine/accept/submission.js'
+import type { Conversation } from '../../delivery/conversation.js'
 import type { Accepted } from '../../engine/accept/tickets.js'
 import type { Queue } from '../../queue.js'
 import type { Figures } from '../figures/figures.js'
@@ -56,6 +57,8 @@ export interface SubmitDoor {
 
 /** What routes stand on. */
 export interface ApiParts {
+  /** What servers have said about a message. */
+  readonly conversationsOf: (id: string) => readonly Conversation[]
   readonly queue: Queue
   readonly door: SubmitDoor
   readonly figures: Figures

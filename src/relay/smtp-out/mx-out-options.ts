@@ -72,6 +72,7 @@ export function checkMxOptions(options: MxTransportOptions): void {
     sourceAddresses: true,
     dkim: true,
     dkimSigns: true,
+    onConversation: true,
     clock: true,
     listeners: true,
     mtaSts: true,

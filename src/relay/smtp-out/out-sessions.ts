@@ -11,6 +11,7 @@
 import { Socket } from 'node:net'
 import { assert } from '../../base/assert.js'
 import { systemClock, type Clock } from '../../base/clock.js'
+import { Transcript } from '../../delivery/conversation.js'
 import type { SiteTrouble } from '../../delivery/transport.js'
 import type { ClientError } from './client-error.js'
 import { ConnectionPool } from './connection-pool.js'
@@ -129,6 +130,14 @@ export class OutSessions {
     return saidBy(place.name, true, siteOfError(second, `${first.message}; without TLS: `))
   }
 
+  /** A transaction about this message is over. */
+  tell(id: string, { client, place }: Session): void {
+    const { onConversation } = this.#options
+    if (onConversation === undefined || client.transcript === undefined) return
+    const { lines, leftOutCount } = client.transcript.take()
+    onConversation(id, { at: this.clock.wallMs(), server: place.name, lines, leftOutCount })
+  }
+
   /** Its transaction is over, or there was none. */
   keep({ client, place }: Session): void {
     this.#pool.keep(client.isFallback ? plaintextTo(place) : keyOf(place), client)
@@ -231,6 +240,7 @@ export class OutSessions {
         ? new SmtpClient(clientOptions, this.#times)
         : new CheckedClient(clientOptions, this.#times, check)
     client.isFallback = way !== terms.way
+    if (options.onConversation !== undefined) client.transcript = new Transcript()
     pool.add(client)
     const close = (): void => client.close()
     signal.addEventListener('abort', close, { once: true })

@@ -6,6 +6,7 @@
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers'
 import SMTPConnection, { type Options, type SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
+import type { Transcript } from '../../delivery/conversation.js'
 import type { OutcomeTls, RequestDsn } from '../../delivery/transport.js'
 import { handshakeFailed, lost, startTlsRefused, type ClientError } from './client-error.js'
 import { lifeOf, noSink, passOn, type DataSink } from './data-sink.js'
@@ -60,6 +61,8 @@ export class SmtpClient extends PhasedConnection {
   tlsSession: OutcomeTls | undefined
   /** The certificate was looked at in another way than by a root, and is right. */
   isPeerChecked = false
+  /** Takes down what is said; undefined: nobody asks for it. */
+  transcript: Transcript | undefined
   /** Plaintext because the server offered STARTTLS and did not mean it. */
   refusedTls = false
   #saysSmtputf8 = false
@@ -128,10 +131,20 @@ export class SmtpClient extends PhasedConnection {
 
   /** @returns the error of a server that did not take them. */
   authenticate(user: string, pass: string): Promise<ClientError | undefined> {
+    this.#noteSecret(true)
     return new Promise((resolve) => {
       this.#ended = () => resolve(this.#lastError ?? lost())
-      this.login({ user, pass }, (error: ClientError | null) => resolve(error ?? undefined))
+      this.login({ user, pass }, (error: ClientError | null) => {
+        this.#noteSecret(false)
+        resolve(error ?? undefined)
+      })
     })
+  }
+
+  #noteSecret(isSecret: boolean): void {
+    if (this.transcript === undefined) return
+    if (isSecret) this.transcript.add('client', 'AUTH …')
+    this.transcript.isSecret = isSecret
   }
 
   transact(mail: Mail): Promise<Transaction> {
@@ -265,7 +278,10 @@ export class SmtpClient extends PhasedConnection {
       said: this.isFinal ? this.#replies.map(({ response }) => response) : undefined,
     })
     if (fault !== undefined) hidden._onError.call(this, new Error(fault), 'EPROTOCOL', false, 'CONN')
-    while (!this.destroyed && waitingCount() > 0) super._processResponse()
+    while (!this.destroyed && waitingCount() > 0) {
+      this.transcript?.add('server', own._responseQueue[0]!)
+      super._processResponse()
+    }
   }
 
   _onData(chunk: Buffer): void {
@@ -293,7 +309,9 @@ export class SmtpClient extends PhasedConnection {
   }
 
   override _sendCommand(line: string, logged?: string): void {
-    super._sendCommand(line + this.#wordsBehind(line), logged)
+    const whole = line + this.#wordsBehind(line)
+    this.transcript?.add('client', logged ?? whole)
+    super._sendCommand(whole, logged)
   }
 
   /** A message that needs SMTPUTF8 for its header has to say so; nodemailer looks at the addresses

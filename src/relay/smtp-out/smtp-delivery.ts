@@ -108,6 +108,7 @@ class SmtpDelivery {
     if ('kind' in form) return last(named(session, form))
     const isReused = client.transactionCount > 0
     const transaction = await this.#transacted(client, sending, form, signal)
+    this.#sessions.tell(request.id, session)
     if (isReused && mayReplace && endedIdle(transaction) && !signal.aborted) {
       client.close()
       return undefined

@@ -5,6 +5,7 @@ import type { ConnectionOptions } from 'node:tls'
 import type { Clock } from '../../base/clock.js'
 import { checkOptionNames } from '../../base/option-names.js'
 import { hostOption, integerOption, waitMsMax } from '../../base/option-values.js'
+import type { Conversation } from '../../delivery/conversation.js'
 import { WaybillError } from '../../errors.js'
 import type { DkimKey } from '../dkim/dkim-keys.js'
 import type { DkimSigns } from '../dkim/dkim-signer.js'
@@ -97,6 +98,9 @@ export interface SmtpTransportOptions {
   /** Is an attempt for these recipients signed? Default: every one. For servers that take mail from
    * strangers: it should leave as it came. */
   readonly dkimSigns?: DkimSigns
+  /** Takes what was said to a server and by it, behind each transaction, by the id of its
+   * message: without the data of messages, and without logins. Default: nobody does. */
+  readonly onConversation?: (id: string, conversation: Conversation) => void
   readonly clock?: Clock
 }
 
@@ -150,6 +154,7 @@ export function checkSmtpOptions(options: SmtpTransportOptions): void {
     sourceAddresses: true,
     dkim: true,
     dkimSigns: true,
+    onConversation: true,
     clock: true,
   })
   checkConnectionOptions(options, tlsWays)

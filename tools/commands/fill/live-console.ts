@@ -22,6 +22,7 @@ export async function liveConsole(args: Arguments, path: string): Promise<(queue
       hostname: hostname(),
       tables: () => ({ tokens: undefined, tls: undefined, isOwn: false }),
       facts: () => ({}),
+      conversationsOf: () => [],
       door: () => queue,
       log,
     }).answer(places, 'console', consolePages())

@@ -66,6 +66,8 @@ export interface Surroundings {
   readonly ownMail?: () => OwnMail
   /** What is known of domains stays so when tables are read again. */
   readonly mtaSts?: MtaSts
+  /** Undefined: nobody looks. */
+  readonly onConversation?: SmtpTransportOptions['onConversation'] | undefined
 }
 
 /** Of the ways one is chosen, and what belongs to a way goes with it. @throws UsageError */
@@ -130,22 +132,32 @@ const connectionsOf = (
 /** What the table says of servers is for these, too; DANE is for mail hosts. */
 export function lmtpTransportOf(
   args: Arguments,
-  { hostname, processLimit, client }: Surroundings,
+  { hostname, processLimit, client, onConversation }: Surroundings,
   { lines }: TlsPolicyTable,
 ): Transport {
   const tlsPolicy = lines.filter(({ destination, level }) => destination.startsWith('[') && !isDane(level))
-  return lmtpTransport({ hostname, tlsPolicy, ...client, ...connectionsOf(args, processLimit) })
+  return lmtpTransport({
+    hostname,
+    tlsPolicy,
+    ...client,
+    ...connectionsOf(args, processLimit),
+    ...(onConversation === undefined ? undefined : { onConversation }),
+  })
 }
 
 /** Of all mail for which no line of the table names Maildirs, or LMTP. */
 export async function transportOf(
   args: Arguments,
-  { relay, direct, places, hostname, processLimit, client, ownMail, mtaSts }: Surroundings,
+  { relay, direct, places, hostname, processLimit, client, ownMail, mtaSts, onConversation }: Surroundings,
   auth: SmtpTransportOptions['auth'],
   keys?: SmtpTransportOptions['dkim'],
   policy: TlsPolicyTable = noTlsPolicy,
 ): Promise<Transport> {
-  const connections = { ...client, ...connectionsOf(args, processLimit) }
+  const connections = {
+    ...client,
+    ...connectionsOf(args, processLimit),
+    ...(onConversation === undefined ? undefined : { onConversation }),
+  }
   const dkimSigns = (recipients: readonly string[]): boolean =>
     !mayBeOfStrangers(ownMail?.() ?? {}, recipients, hostname)
   const dkim = keys === undefined ? undefined : { dkim: keys, dkimSigns }

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Queue } from '../../../src/index.js'
 import type { HttpApi } from '../../../src/http/http-api.js'
+import type { Conversation } from '../../../src/delivery/conversation.js'
 import type { SubmitDoor } from '../../../src/http/api/route.js'
 import type { HttpListener } from '../../../src/http/http-server.js'
 import type { QueuePlace } from '../../../src/http/figures/queues.js'
@@ -109,6 +110,7 @@ export interface HttpRelay {
   readonly facts: () => RelayFacts
   /** Where mail goes in. */
   readonly door: () => SubmitDoor
+  readonly conversationsOf: (id: string) => readonly Conversation[]
   readonly log: Logger
 }
 
@@ -128,7 +130,7 @@ export class RelayHttp {
   #hasBegun = false
 
   constructor(queue: Queue, relay: HttpRelay, Api: typeof HttpApi) {
-    const { directory, place, hostname, tables, facts, door, log } = relay
+    const { directory, place, hostname, tables, facts, door, log, conversationsOf } = relay
     this.#relay = relay
     this.#api = new Api(queue, {
       tokens: () => tables().tokens ?? this.#own?.tokens ?? tokensIn('', ownTokenName),
@@ -137,6 +139,7 @@ export class RelayHttp {
       hostname,
       place,
       facts,
+      conversationsOf,
       ...(directory === undefined ? undefined : { directory, rateFile: join(directory, rateFileName) }),
       onError: (error) => log.warn({ err: error }, 'the HTTP API has met an error'),
       onOperation: ({ id, do: verb, selector, dryRun, by, state, counts }) =>

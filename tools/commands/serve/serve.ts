@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { systemClock } from '../../../src/base/clock.js'
 import { waitMsMax } from '../../../src/base/option-values.js'
 import { isReportingMta } from '../../../src/bounce/report.js'
+import { Conversations } from '../../../src/delivery/conversation.js'
 import { madeDirectory } from '../../../src/disk/made-directory.js'
 import { isWaybillError, type Change, type ControlOptions, type OpenOptions } from '../../../src/index.js'
 import type { Listener } from '../../../src/relay/listening.js'
@@ -375,7 +376,14 @@ async function runWith(
   if (args.isSet('maildir') || (settings.relay === undefined && !settings.direct))
     await checkDirectory('maildir', args.one('maildir') ?? maildirUsual)
   let said = await saidBy(args, settings)
-  const surroundings = { ...settings, ownMail: () => said.tables.clients, ...mtaStsOf(args) }
+  const isWatched = settings.http.length + settings.console.length > 0
+  const conversations = new Conversations()
+  const surroundings = {
+    ...settings,
+    ownMail: () => said.tables.clients,
+    ...mtaStsOf(args),
+    onConversation: isWatched ? conversations.add.bind(conversations) : undefined,
+  }
   const agents = clauseAgentsOf(args, () => said.tables.policy)
   const transportsSaid = async ({ names, tables, parameters }: Said): ReturnType<typeof transportsOf> => {
     const made = await transportsOf(args, names, surroundings, tables, parameters)
@@ -403,7 +411,7 @@ async function runWith(
   const isText = format === 'text' || (format === 'auto' && process.stderr.isTTY)
 
   const watch = settings.metrics.length === 0 ? undefined : await loadMetrics()
-  const withHttp = settings.http.length + settings.console.length === 0 ? undefined : await loadHttp()
+  const withHttp = isWatched ? await loadHttp() : undefined
   const pages = settings.console.length === 0 ? [] : consolePages()
   await tryPorts([
     ...settings.places.map((endpoint) => ({ option: optionOf(endpoint), endpoint })),
@@ -466,6 +474,7 @@ async function runWith(
     place: queuePlace,
     hostname: settings.hostname,
     tables: () => said.tables.http,
+    conversationsOf: (id) => conversations.of(id),
     facts: () => factsOf(said.tables, reloads.last),
     door: () => withAliases(entry, () => said.tables.clients.aliases),
     log,

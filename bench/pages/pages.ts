@@ -4,11 +4,11 @@
 import { chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { BenchArguments } from './bench.js'
-import { spreadOf, type Row } from './output.js'
-import { flow, flowMissing, Sink, type FlowSlice, type Load } from './relays/mail-flow.js'
-import type { Relay } from './relays/relay.js'
-import { waybill } from './relays/waybill.js'
+import type { BenchArguments } from '../bench.js'
+import { spreadOf, type Row } from '../output.js'
+import { flow, flowMissing, Sink, type FlowSlice, type Load } from '../relays/mail-flow.js'
+import type { Relay } from '../relays/relay.js'
+import { waybill } from '../relays/waybill.js'
 
 const pageCount = 10
 const renewMs = 5000
