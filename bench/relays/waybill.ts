@@ -13,16 +13,25 @@ export async function waybill({
   more = [],
 }: RelayOptions & { readonly more?: readonly string[] }): Promise<Relay> {
   const log = join(directory, 'log')
-  const command = join(packageRoot(), 'dist', 'tools', 'waybill.js')
+  const command = 'dist/bundle/waybill.js'
   const args = ['--queue', join(directory, 'queue'), '--listen', '127.0.0.1:0']
   const { version, scripts } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as {
     readonly version: string
     readonly scripts: { readonly start: string }
   }
-  const [, switches = ''] = / node (.*) dist\/tools\/waybill\.js/.exec(scripts.start) ?? []
+  const switches = / node (.*) dist\/bundle\/waybill\.js/.exec(scripts.start)?.[1]
+  if (switches === undefined) throw new Error(`npm start does not run ${command}: ${scripts.start}`)
   const program = await started(
     process.execPath,
-    [...switches.split(' '), command, 'serve', ...args, '--relay', `127.0.0.1:${sinkPort}`, ...more],
+    [
+      ...switches.split(' '),
+      join(packageRoot(), command),
+      'serve',
+      ...args,
+      '--relay',
+      `127.0.0.1:${sinkPort}`,
+      ...more,
+    ],
     log,
   )
   const port = await listeningPort(log)

@@ -75,7 +75,7 @@ function grouped(
       groups.set(key, { note, indexes: [index] })
     }
   })
-  return condensed([...groups.values()].map(({ note, indexes }) => ({ ...note, ranges: toRanges(indexes) })))
+  return condensed([...groups.values()].map(({ note, indexes }) => ({ ranges: toRanges(indexes), ...note })))
 }
 
 /** Recipients that are put off without an attempt. */
@@ -83,8 +83,8 @@ export function deferralOf(
   recipients: readonly number[],
   { status, text, remote }: DeferReason,
 ): OutcomeNote {
-  const note = { kind: 'deferred' as const, status, text, ranges: toRanges([...recipients]) }
-  return remote === undefined ? note : { ...note, remote }
+  const ranges = toRanges([...recipients])
+  return { kind: 'deferred', status, text, ranges, ...(remote === undefined ? undefined : { remote }) }
 }
 
 /** Without a note it says that an attempt has begun. @returns where the record stands */

@@ -130,7 +130,7 @@ export class KnownKeys {
   appended(key: KeyedEnvelope): void {
     // Fresh keys stand in the order of their envelopes.
     this.#fresh.delete(key.key)
-    this.#fresh.set(key.key, { ...key, place: nowhere })
+    this.#fresh.set(key.key, { place: nowhere, ...key })
     this.#unrecordedBytes += 3 * key.key.length + entryBytes
   }
 

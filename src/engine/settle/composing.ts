@@ -193,7 +193,7 @@ export class Composing {
     const dataBytes = Buffer.isBuffer(data) ? frameBytes(data.length) : 0
     const envelopeBytes = laneGroup(replacement, farthest).bytes
     const noteBytes = 5 * reported.length + startBytes(message)
-    const need = { ...needOf(written, noteBytes), envelopeBytes, dataBytes }
+    const need = Object.assign(needOf(written, noteBytes), { envelopeBytes, dataBytes })
     this.#parts.journal.checkFits((written?.group.bytes ?? 0) + noteBytes + noteBytesMax)
     const end = (): void => {
       this.room.replaced()

@@ -80,7 +80,7 @@ export class EndingRoom {
 
   /** It was composed, and needs more than there is. */
   lacks(target: Target, message: ActiveMessage, need: Need): void {
-    this.#lacked.set(message, { ...need, kind: kindOf(target) })
+    this.#lacked.set(message, { kind: kindOf(target), ...need })
   }
 
   #hasInLane(target: Target, envelopeBytes: number, dataBytes: number): boolean {

@@ -32,7 +32,7 @@ export async function remainderOf(message: ActiveMessage, reader: MessageReader)
     forEachIn(ranges, (index) => {
       if (message.stateOf(index) === ofState) left.push(renumbered.get(index)!)
     })
-    if (left.length > 0) notes.push({ ...note, ranges: toRanges(left) })
+    if (left.length > 0) notes.push({ ranges: toRanges(left), ...note })
   }
   // Of those that were not attempted again the reasons of the attempt before stay.
   for (const note of message.envelope.notes) keep(note, 'pending')

@@ -114,12 +114,12 @@ function tell(
     const recipients: string[] = []
     forEachIn(ranges, (index) => recipients.push(addresses.get(index)!))
     events.emit('failed', {
-      ...recipientEventOf(message, nowMs),
       recipients,
       transport,
       nexthop,
       status,
       text,
+      ...recipientEventOf(message, nowMs),
       ...(remote === undefined ? undefined : { remote }),
     })
   }

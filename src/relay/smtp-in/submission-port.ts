@@ -107,7 +107,7 @@ export function answerSubmissions(
     switch (message.kind) {
       case 'submissions':
         for (const { number, bytes, client, trace, ...head } of message.submissions)
-          submit(number, { ...head, data: Buffer.from(bytes) }, client, trace)
+          submit(number, { data: Buffer.from(bytes), ...head }, client, trace)
         return
       case 'begin': {
         const { kind: _kind, number, client, trace, ...head } = message
@@ -116,7 +116,7 @@ export function answerSubmissions(
         // end the process.
         body.on('error', () => {})
         bodies.set(number, body)
-        submit(number, { ...head, data: body }, client, trace)
+        submit(number, { data: body, ...head }, client, trace)
         return
       }
       case 'etrn':
@@ -207,7 +207,7 @@ export function queueBehind(port: Port<FromQueue, ToQueue>, limits: SubmitPort['
         if (!Buffer.isBuffer(data)) {
           port.postMessage({ kind: 'begin', ...head })
           void sendStream(head.number, data)
-        } else if (staged.push({ ...head, bytes: ownBytes(data) }) === 1) setImmediate(flush)
+        } else if (staged.push({ bytes: ownBytes(data), ...head }) === 1) setImmediate(flush)
       })
     },
   }

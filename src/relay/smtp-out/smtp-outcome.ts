@@ -105,8 +105,9 @@ function contextOf({ message }: ClientError, response: string): string {
 /** Names the server: as the remote of its reply, else before our own words about it.
  * @param isNamed the server was not named by the nexthop, so own words have to name it */
 export function saidBy<T extends Outcome | SiteTrouble>(name: string, isNamed: boolean, result: T): T {
-  if (result.kind === 'delivered') return { ...result, remote: name }
-  if (remoteWords(result.reason) !== undefined) return { ...result, remote: name }
+  if (result.kind === 'delivered' || remoteWords(result.reason) !== undefined)
+    // A literal that begins with a copy costs a microsecond on Node 20 for each member behind it.
+    return Object.assign({}, result, { remote: name })
   return isNamed ? { ...result, reason: `${name}: ${result.reason}` } : result
 }
 
