@@ -252,7 +252,7 @@ export class Session extends ExtendedSession {
     const parsed = super._parseAddressCommand(name, `${text.slice(0, colon)}:<> ${path.rest}`)
     if (!parsed) return false
     if (parsed.args) for (const wrong of notXtext(text)) parsed.args[wrong] = '\0'
-    return { address: path.address, args: parsed.args }
+    return { ...parsed, address: path.address }
   }
 
   override _createParser(): SMTPStream {
