@@ -254,7 +254,9 @@ function conversation({ feed }: App, { at, server, lines, leftOutCount }: Conver
     <ol class="conversation">
       ${lines.map(
         ({ by, text }) =>
-          html`<li class=${by}><span>${speaker[by]}</span> <code>${foreign(text, 1000)}</code></li>`,
+          html`<li class=${by}>
+            <span>${speaker[by]}</span> <code><bdi>${shownLines(text)}</bdi></code>
+          </li>`,
       )}
     </ol>
     ${leftOutCount === 0 ? nothing : html`<p class="hint">${counted(leftOutCount, 'line')} in between left out.</p>`}`
