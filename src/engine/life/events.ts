@@ -2,6 +2,7 @@
  * durability, except `accepted`. Listeners run inside the engine's turn: what they throw is theirs,
  * and ends the life, and the process like any uncaught error when nobody listens to `crashed`. */
 import { EventEmitter } from 'node:events'
+import { callListener, listenerDefectText } from '../../delivery/call-listener.js'
 import type { MessageId } from '../../base/message-id.js'
 import type { OptionNames } from '../../base/option-names.js'
 import type { OutcomeTls } from '../../delivery/transport.js'
@@ -185,18 +186,15 @@ export class QueueEmitter {
   }
 
   #tell(event: keyof QueueEvents, listener: Function, values: readonly unknown[]): void {
-    try {
-      const told: unknown = Reflect.apply(listener, this.#emitter, values)
-      if (told instanceof Promise) told.catch((error: unknown) => this.#defect(event, error))
-    } catch (error) {
-      this.#defect(event, error)
-    }
+    callListener(
+      () => Reflect.apply(listener, this.#emitter, values),
+      (error) => this.#defect(event, error),
+    )
   }
 
   /** Where nobody hears it as an event, Node says it on standard error. */
   #defect(event: keyof QueueEvents, error: unknown): void {
-    const words = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    const message = `a listener of '${event}' failed: ${words}`
+    const message = listenerDefectText(event, error)
     const isHeard = event !== 'warning' && event !== 'crashed' && this.listenerCount('warning') > 0
     if (isHeard && !this.#isOver) this.emit('warning', { code: 'LISTENER_DEFECT', message })
     else process.emitWarning(message, { code: 'LISTENER_DEFECT' })

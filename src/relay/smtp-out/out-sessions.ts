@@ -10,6 +10,7 @@
  * mail without it from the second attempt on. */
 import { Socket } from 'node:net'
 import { assert } from '../../base/assert.js'
+import { callListener, listenerDefectText } from '../../delivery/call-listener.js'
 import { systemClock, type Clock } from '../../base/clock.js'
 import { Transcript } from '../../delivery/conversation.js'
 import type { SiteTrouble } from '../../delivery/transport.js'
@@ -130,12 +131,19 @@ export class OutSessions {
     return saidBy(place.name, true, siteOfError(second, `${first.message}; without TLS: `))
   }
 
-  /** A transaction about this message is over. */
+  /** A transaction about this message is over. What the listener throws changes nothing of it:
+   *    1. the server takes the message
+   *    2. the listener throws, and the attempt with it
+   *    3. the message is put off, and sent again */
   tell(id: string, { client, place }: Session): void {
-    const { onConversation } = this.#options
-    if (onConversation === undefined || client.transcript === undefined) return
-    const { lines, leftOutCount } = client.transcript.take()
-    onConversation(id, { at: this.clock.wallMs(), server: place.name, lines, leftOutCount })
+    const taken = client.transcript?.take()
+    if (taken === undefined) return
+    const conversation = { at: this.clock.wallMs(), server: place.name, ...taken }
+    callListener(
+      () => this.#options.onConversation?.(id, conversation),
+      (error) =>
+        process.emitWarning(listenerDefectText('onConversation', error), { code: 'LISTENER_DEFECT' }),
+    )
   }
 
   /** Its transaction is over, or there was none. */

@@ -1,5 +1,5 @@
 /** A caller gets what was said with a server, behind each transaction, without logins and data. */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Conversation } from '../../../src/delivery/conversation.js'
 import { certificate } from '../certificate.js'
 import { deliver } from '../request.js'
@@ -32,6 +32,26 @@ test('the first has the greeting, and each all that concerns its message', async
   expect(texts.join('\n')).not.toContain('a body that is data')
   expect(textsOf(second!)[0]).toMatch(/^> MAIL FROM:</)
   expect(textsOf(second!)).toContain('< 550 5.1.1 nobody')
+})
+
+test('a caller that throws changes nothing: what was taken is delivered, once', async () => {
+  const warnings: string[] = []
+  const hear = ({ message }: Error): void => void warnings.push(message)
+  process.on('warning', hear)
+  onTestFinished(() => void process.off('warning', hear))
+  let isAsync = false
+  const { server, transport } = await between(undefined, {
+    onConversation: () => {
+      if (isAsync) return Promise.reject(new Error('of its own, later')) as never
+      throw new Error('of its own')
+    },
+  })
+  expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
+  isAsync = true
+  expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
+  await expect.poll(() => warnings).toHaveLength(2)
+  expect(warnings.every((text) => text.includes("a listener of 'onConversation' failed"))).toBe(true)
+  expect(server.sessionCount()).toBe(1)
 })
 
 test('a login is told without what it consists of', async () => {
