@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { BenchArguments } from './bench.js'
 import { spreadOf, type Row } from './output.js'
 import { haraka, harakaMissing } from './relays/haraka.js'
-import { flow, flowMissing, Sink, type FlowSlice, type Load } from './relays/mail-flow.js'
+import { cpuOf, flow, flowMissing, rateOf, Sink, type FlowSlice, type Load } from './relays/mail-flow.js'
 import { postfix, postfixMissing } from './relays/postfix.js'
 import type { Relay, RelayName, RelayOptions } from './relays/relay.js'
 import { waybill } from './relays/waybill.js'
@@ -104,9 +104,6 @@ async function measured(relays: readonly Relay[], sink: Sink, load: Load, pace: 
   const [own = []] = slices.values()
   return relays.map((relay) => rowOf(relay, slices.get(relay)!, own, load))
 }
-
-const rateOf = ({ messageCount, durationMs }: FlowSlice): number => (messageCount / durationMs) * 1000
-const cpuOf = ({ messageCount, cpuMs }: FlowSlice): number => (cpuMs * 1000) / messageCount
 
 /** @param first slices of the first relay, ours, of the same rounds */
 function rowOf(

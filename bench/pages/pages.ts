@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchArguments } from '../bench.js'
 import { spreadOf, type Row } from '../output.js'
-import { flow, flowMissing, Sink, type FlowSlice, type Load } from '../relays/mail-flow.js'
+import { cpuOf, flow, flowMissing, rateOf, Sink, type FlowSlice, type Load } from '../relays/mail-flow.js'
 import type { Relay } from '../relays/relay.js'
 import { waybill } from '../relays/waybill.js'
 
@@ -39,10 +39,7 @@ export async function run({ output, directory, smoke }: BenchArguments): Promise
   }
 }
 
-export const pagesTitle = 'the relay at full load while pages of the console are open'
-
-const cpuOf = ({ messageCount, cpuMs }: FlowSlice): number => (cpuMs * 1000) / messageCount
-const rateOf = ({ messageCount, durationMs }: FlowSlice): number => (messageCount / durationMs) * 1000
+const pagesTitle = 'the relay at full load while pages of the console are open'
 
 /** @param without slices of the same rounds without pages */
 const rowOf = (pages: number, slices: readonly FlowSlice[], without: readonly FlowSlice[]): Row => ({

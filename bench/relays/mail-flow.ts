@@ -40,6 +40,11 @@ export interface FlowSlice {
   readonly rssBytes: number
 }
 
+/** Messages a second. */
+export const rateOf = ({ messageCount, durationMs }: FlowSlice): number => (messageCount / durationMs) * 1000
+/** Microseconds of a processor for a message. */
+export const cpuOf = ({ messageCount, cpuMs }: FlowSlice): number => (cpuMs * 1000) / messageCount
+
 export class Sink {
   readonly port: number
   readonly #directory: string

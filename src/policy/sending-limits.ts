@@ -203,7 +203,7 @@ export class SendingLimits {
     if (rule === undefined) return undefined
     const { count, perMs, forMs } = rule
     const name = nexthop.toLowerCase()
-    const key = keyOf({ transport, nexthop })
+    const key = siteKey({ transport, nexthop })
     const known = this.#slowed.get(key)
     const untilMs = nowMs + forMs
     const isNew = known === undefined || known.untilMs <= nowMs
@@ -224,7 +224,7 @@ export class SendingLimits {
    * @returns false: too many are slowed so */
   slow(site: SlowedNexthop, { count, perMs }: Rate, untilMs: number, nowMs: number): boolean {
     for (const known of this.ordered(nowMs)) void known
-    const key = keyOf(site)
+    const key = siteKey(site)
     if (this.#ordered.size >= orderedMax && !this.#ordered.has(key)) return false
     const name = site.nexthop.toLowerCase()
     this.#ordered.set(key, { ...bucketOf({ kind: 'order', name, count, perMs }, 1, nowMs, untilMs), ...site })
@@ -233,7 +233,7 @@ export class SendingLimits {
 
   /** @returns false: it was not slowed by `slow` */
   unslow(site: SlowedNexthop): boolean {
-    return this.#ordered.delete(keyOf(site))
+    return this.#ordered.delete(siteKey(site))
   }
 
   /** What `slow` slows now. */
@@ -247,10 +247,10 @@ export class SendingLimits {
     const { transport, nexthop, sender, tags, sources } = delivery
     const found: Bucket[] = []
     const name = nexthop.toLowerCase()
-    addSlowed(found, this.#slowed, keyOf({ transport, nexthop }), nowMs)
+    addSlowed(found, this.#slowed, siteKey({ transport, nexthop }), nowMs)
     if (this.#ordered.size > 0)
       for (const by of [transport, ''])
-        addSlowed(found, this.#ordered, keyOf({ transport: by, nexthop }), nowMs)
+        addSlowed(found, this.#ordered, siteKey({ transport: by, nexthop }), nowMs)
     if (this.#limits.size === 0) return found
     this.#add(found, 'nexthop', name, nowMs)
     this.#add(found, 'sender', sender.toLowerCase(), nowMs)
@@ -290,7 +290,8 @@ export class SendingLimits {
 }
 
 /** A nexthop has no case. */
-const keyOf = ({ transport, nexthop }: SlowedNexthop): string => `${transport} ${nexthop.toLowerCase()}`
+export const siteKey = ({ transport, nexthop }: SlowedNexthop): string =>
+  `${transport} ${nexthop.toLowerCase()}`
 
 function addSlowed(found: Bucket[], slowed: Map<string, Bucket>, key: string, nowMs: number): void {
   const bucket = slowed.get(key)

@@ -1,13 +1,12 @@
 /** Slows deliveries to a nexthop for a time. It holds in this life: a count that is not durable can
  * let one delivery too many begin, and one that were would cost each delivery a sync. */
 import { checkOptionNames } from '../../base/option-names.js'
-import { integerOption, isRecordText } from '../../base/option-values.js'
-import { suspendedNameBytesMax } from '../../engine/life/suspensions.js'
+import { integerOption } from '../../base/option-values.js'
 import type { OpenedEngine } from '../../engine/open.js'
 import { WaybillError } from '../../errors.js'
 import { rateCountMax, rateMsMax } from '../../policy/rate.js'
 import { orderedMax, type Rate } from '../../policy/sending-limits.js'
-import { checkTransport } from './suspend.js'
+import { checkNames, checkTransport } from './suspend.js'
 
 export interface SlowOptions extends Rate {
   readonly nexthop: string
@@ -25,9 +24,8 @@ export function slow(opened: OpenedEngine, options: SlowOptions): void {
   const { life } = opened.parts
   checkOptionNames(options, { nexthop: true, transport: true, count: true, perMs: true, forMs: true })
   const { nexthop, transport, count, perMs, forMs = forMsUsual } = options
-  for (const [option, name] of Object.entries({ nexthop, transport: transport ?? 'every' }))
-    if (!isRecordText(name, suspendedNameBytesMax))
-      throw new WaybillError('OPTION_INVALID', `expected 1 to ${suspendedNameBytesMax} bytes`, { option })
+  // A program without types may have left it out.
+  checkNames({ nexthop: nexthop ?? '', transport })
   checkTransport(opened, transport)
   integerOption('count', count, 1, rateCountMax)
   integerOption('perMs', perMs, 1, rateMsMax)

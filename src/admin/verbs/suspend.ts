@@ -95,12 +95,17 @@ export function checkTransport({ parts }: OpenedEngine, transport: string | unde
     throw new WaybillError('OPTION_INVALID', `there is no transport '${transport}'`, { option: 'transport' })
 }
 
+/** Of a transport and a nexthop, where they are given. @throws WaybillError OPTION_INVALID */
+export function checkNames(names: SuspensionTarget): void {
+  for (const [option, name] of Object.entries(names))
+    if (name !== undefined && !isRecordText(name, suspendedNameBytesMax))
+      throw new WaybillError('OPTION_INVALID', `expected 1 to ${suspendedNameBytesMax} bytes`, { option })
+}
+
 function checkedTarget(target: SuspensionTarget): SuspensionTarget {
   checkOptionNames(target, { transport: true, nexthop: true })
   const { transport, nexthop } = target
-  for (const [option, name] of Object.entries({ transport, nexthop }))
-    if (name !== undefined && !isRecordText(name, suspendedNameBytesMax))
-      throw new WaybillError('OPTION_INVALID', `expected 1 to ${suspendedNameBytesMax} bytes`, { option })
+  checkNames({ transport, nexthop })
   if (transport === undefined && nexthop === undefined)
     throw new WaybillError('OPTION_INVALID', 'a transport, a nexthop or both are suspended', {
       option: 'nexthop',

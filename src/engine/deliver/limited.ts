@@ -5,7 +5,13 @@
  * Without limits this costs one comparison for each delivery. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import { textOfThrown } from '../../delivery/outcome.js'
-import { SendingLimits, type Coming, type Rate, type SlowedNexthop } from '../../policy/sending-limits.js'
+import {
+  SendingLimits,
+  siteKey,
+  type Coming,
+  type Rate,
+  type SlowedNexthop,
+} from '../../policy/sending-limits.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import { tagsOf } from '../../record/terms.js'
 import type { Entry, WaitingLimit } from '../../scheduler/scheduler.js'
@@ -29,10 +35,6 @@ export interface LimitedSite {
 
 /** The reason of a site that is slowed by no reply. */
 const byOperator = 'an operator has slowed it'
-
-/** A nexthop has no case. */
-export const siteKey = ({ transport, nexthop }: Pick<LimitedSite, 'transport' | 'nexthop'>): string =>
-  `${transport} ${nexthop.toLowerCase()}`
 
 const areTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')

@@ -26,7 +26,7 @@ export interface ShownDestination extends Omit<DestinationSnapshot, 'state' | 'l
 }
 
 export interface ShownLimit {
-  readonly kind: 'nexthop' | 'tag' | 'sender' | 'source' | 'reply' | 'order'
+  readonly kind: WaitingLimit['kind']
   readonly name: string
   readonly count: number
   readonly perMs: number

@@ -110,11 +110,25 @@ export async function readDropped(
   }
 }
 
-/** Messages that wait in the queue's maildrop; 0 where this user may not look. */
-export async function droppedCount(queue: string): Promise<number> {
-  const names = await readdir(join(queue, maildropDirectory)).catch(() => [])
-  return names.filter((name) => idOfName(name) !== undefined).length
+/** Of messages in a directory; none where it is not there. @throws the system's error */
+export async function namesIn(directory: string): Promise<string[]> {
+  const names = await readdir(directory).catch((error: unknown) => {
+    if (errnoOf(error) === 'ENOENT') return []
+    throw error
+  })
+  return names.filter((name) => idOfName(name) !== undefined)
 }
+
+/** Messages that wait in the queue's maildrop; 0 where this user may not look.
+ * @throws the system's error */
+export const droppedCount = (queue: string): Promise<number> =>
+  namesIn(join(queue, maildropDirectory)).then(
+    ({ length }) => length,
+    (error: unknown) => {
+      if (errnoOf(error) === 'EACCES') return 0
+      throw error
+    },
+  )
 
 /** @returns undefined for what is no message that waits */
 export const idOfName = (name: string): MessageId | undefined => {

@@ -2,19 +2,18 @@
  * Invariant: a file is removed only when its message is durable in the queue, and a message is
  * submitted only when its file lies durably in `taken/`. So the files there are the only ones
  * of which the next life must ask whether the queue has their messages (remove-durable.ts). */
-import { readdir, rename, rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
 import { basename, extname, join } from 'node:path'
 import { systemClock, type Clock, type Timer } from '../../base/clock.js'
 import type { MessageId } from '../../base/message-id.js'
-import { errnoOf } from '../../disk/failure.js'
 import { syncDirectory } from '../../disk/sync-directory.js'
 import { isWaybillError } from '../../errors.js'
 import { expandedAll } from '../smtp-in/expanded-recipients.js'
 import { dateText, messageIdOf } from '../smtp-in/received.js'
 import { plainAddress, type SubmitPort } from '../smtp-in/smtp-handlers.js'
 import type { Aliases } from '../tables/aliases.js'
-import { idOfName, maildropDirectory, readDropped, takenDirectory } from './maildrop-file.js'
+import { idOfName, maildropDirectory, namesIn, readDropped, takenDirectory } from './maildrop-file.js'
 
 export interface PickupOptions {
   /** The queue's directory. */
@@ -186,13 +185,4 @@ export class Pickup {
     await syncDirectory(this.#taken)
     await syncDirectory(this.#maildrop)
   }
-}
-
-/** Of messages; none where there is no such directory. @throws the system's error */
-async function namesIn(directory: string): Promise<string[]> {
-  const names = await readdir(directory).catch((error: unknown) => {
-    if (errnoOf(error) === 'ENOENT') return []
-    throw error
-  })
-  return names.filter((name) => idOfName(name) !== undefined)
 }

@@ -119,11 +119,13 @@ export function localTransportOf(args: Arguments, hostname: string): Transport {
   })
 }
 
-/** How many there may be, and from where, with servers of any kind. */
+/** How many there may be, from where, and who hears what is said, with servers of any kind. */
 const connectionsOf = (
   args: Arguments,
-  processLimit: number,
-): Pick<SmtpTransportOptions, 'connectionsMax' | 'sourceAddresses'> => ({
+  { client, processLimit, onConversation }: Surroundings,
+): ClientOptions & Pick<SmtpTransportOptions, 'connectionsMax' | 'sourceAddresses' | 'onConversation'> => ({
+  ...client,
+  ...(onConversation === undefined ? undefined : { onConversation }),
   // As many may wait to be used again as are busy.
   connectionsMax: Math.min(2 * processLimit, countMax),
   ...sourcesOf(args),
@@ -132,32 +134,23 @@ const connectionsOf = (
 /** What the table says of servers is for these, too; DANE is for mail hosts. */
 export function lmtpTransportOf(
   args: Arguments,
-  { hostname, processLimit, client, onConversation }: Surroundings,
+  surroundings: Surroundings,
   { lines }: TlsPolicyTable,
 ): Transport {
   const tlsPolicy = lines.filter(({ destination, level }) => destination.startsWith('[') && !isDane(level))
-  return lmtpTransport({
-    hostname,
-    tlsPolicy,
-    ...client,
-    ...connectionsOf(args, processLimit),
-    ...(onConversation === undefined ? undefined : { onConversation }),
-  })
+  return lmtpTransport({ hostname: surroundings.hostname, tlsPolicy, ...connectionsOf(args, surroundings) })
 }
 
 /** Of all mail for which no line of the table names Maildirs, or LMTP. */
 export async function transportOf(
   args: Arguments,
-  { relay, direct, places, hostname, processLimit, client, ownMail, mtaSts, onConversation }: Surroundings,
+  surroundings: Surroundings,
   auth: SmtpTransportOptions['auth'],
   keys?: SmtpTransportOptions['dkim'],
   policy: TlsPolicyTable = noTlsPolicy,
 ): Promise<Transport> {
-  const connections = {
-    ...client,
-    ...connectionsOf(args, processLimit),
-    ...(onConversation === undefined ? undefined : { onConversation }),
-  }
+  const { relay, direct, places, hostname, ownMail, mtaSts } = surroundings
+  const connections = connectionsOf(args, surroundings)
   const dkimSigns = (recipients: readonly string[]): boolean =>
     !mayBeOfStrangers(ownMail?.() ?? {}, recipients, hostname)
   const dkim = keys === undefined ? undefined : { dkim: keys, dkimSigns }
