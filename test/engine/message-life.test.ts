@@ -100,12 +100,17 @@ describe.each(stages)('on the %s disk', (_, run) => {
       expect(report).toContain('Final-Recipient: rfc822; nobody@example.net')
       expect(report).toContain('Status: 5.1.1')
       expect(report).not.toContain('grace@example.net\r\nAction')
-      for (let life = 0; life < 3; life++) {
+      // The crash may come before the delivery of the report is settled, and repeat that.
+      const reportCount = (): number => stage.attempts.filter((attempt) => isReport(attempt.id)).length
+      await stage.open()
+      await stage.until('nothing is left', () => stage.isEmpty())
+      const settledCount = reportCount()
+      for (let life = 0; life < 2; life++) {
         await stage.open()
         await stage.until('nothing is left', () => stage.isEmpty())
       }
       expect(reportsIn(stage)).toEqual([`${id}-1`])
-      expect(stage.told('delivered').filter((recipient) => recipient === 'ada@example.org')).toHaveLength(1)
+      expect(reportCount()).toBe(settledCount)
     })
   })
 

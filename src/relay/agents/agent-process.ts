@@ -3,7 +3,7 @@
  * with the first line that is no report, when it is silent for too long, and when it writes without
  * end. Then its group is killed, and work without a report is put off. */
 import { spawn, type ChildProcess } from 'node:child_process'
-import type { Readable, Writable } from 'node:stream'
+import type { Writable } from 'node:stream'
 import { textOf, textOfThrown } from '../../delivery/outcome.js'
 import type { AgentAccount } from './agent-account.js'
 import { unrefPipe, type AgentGuard } from './agent-guard.js'
@@ -225,19 +225,20 @@ export class AgentProcess {
   }
 
   #exited(code: number | null, signal: NodeJS.Signals | null): void {
-    const { pid, stdout } = this.#child
+    const { pid, stdout, stderr } = this.#child
+    this.#isEnding = true
+    clearTimeout(this.#timer)
     // What it has started goes with it.
     killGroup(pid)
     if (pid !== undefined) this.#guard.forget(pid)
     const how = signal === null ? `it ended with status ${code}` : `it ended by ${signal}`
     const end = (): void => this.#ended(this.#verdict ?? how, code === 0 && this.#verdict === undefined)
-    // Reports that it has written stand.
-    const reports = stdout as Readable
-    if (reports.readableEnded || reports.destroyed) end()
-    else {
-      reports.once('end', end)
-      setTimeout(end, pipesMsMax).unref()
-    }
+    // Reports that it has written stand, and its last words say why it ended.
+    const pipes = [stdout, stderr].filter((pipe) => pipe !== null && !pipe.readableEnded && !pipe.destroyed)
+    let openCount = pipes.length
+    if (openCount === 0) return end()
+    for (const pipe of pipes) pipe?.once('close', () => --openCount === 0 && end())
+    setTimeout(end, pipesMsMax).unref()
   }
 
   #ended(reason: string, isQuiet: boolean): void {

@@ -88,8 +88,12 @@ test('the agent in Python reports each recipient by itself', async () => {
   expect(await readFile(path, 'utf8')).toBe('From sender@example.org\nSubject: a test\n\nHello.\n\n')
 })
 
+/** Outside the group that is killed, so that they come when the agent has gone. */
+const lastWords = 'setsid sh -c "sleep 0.4; echo on fire >&2" >&- & sleep 0.2;'
+
 test.each([
   ['dies', 'echo "1 delivered"; echo "disk on fire" >&2; exit 3', /ended with status 3: disk on fire/],
+  ['dies before its last words', `echo "1 delivered"; ${lastWords} exit 3`, /ended with status 3: on fire/],
   ['dies by a signal', 'echo "1 delivered"; kill -9 $$', /ended by SIGKILL/],
   ['babbles', 'echo "1 delivered"; echo hello; sleep 60', /what is no report: hello/],
   ['reports another number', 'echo "1 delivered"; echo "9 delivered"; sleep 60', /no report: 9 delivered/],
@@ -97,8 +101,8 @@ test.each([
   ['floods', 'echo "1 delivered"; yes "# and on"; sleep 60', /writes without end/],
   ['writes one long line', 'echo "1 delivered"; yes | tr -d "\\n"', /a line over 4096 characters/],
   ['floods its errors', 'echo "1 delivered"; yes >&2', /writes without end/],
-])('an agent that %s defers what it has not reported, and nothing else', async (_, script, reason) => {
-  const transport = shell(script, { timeoutMs: 500 })
+])('an agent that %s defers what it has not reported, and nothing else', async (what, script, reason) => {
+  const transport = shell(script, { timeoutMs: what === 'hangs' ? 500 : 30_000 })
   const other = shell(each(report))
   const recipients = ['one@example.net', 'two@example.net']
   const [broken, whole] = await Promise.all([deliver(transport, { recipients }), deliver(other)])
