@@ -154,5 +154,6 @@ async function checkEnd(life: QueueLife, workload: Workload): Promise<void> {
   // The listing asked for a checkpoint, which still runs.
   await life.run(3 * longMs)
   if (!isWell(life)) return
-  for (const text of leftBehind(life.disk.image, life.spareCount)) model.violate('O7', text)
+  const { disk, spareCount, isOwedOutcomes } = life
+  for (const text of leftBehind(disk.image, spareCount, isOwedOutcomes)) model.violate('O7', text)
 }

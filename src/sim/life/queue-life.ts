@@ -180,6 +180,11 @@ export class QueueLife {
     return this.queue?.stats().journal.spareCount ?? 0
   }
 
+  /** A consumer of an earlier life that nobody plays in this one: outcomes are kept for it. */
+  get isOwedOutcomes(): boolean {
+    return this.#options.workload.consumes !== true && (this.queue?.consumers().length ?? 0) > 0
+  }
+
   get mayCrash(): boolean {
     return this.trouble.hasFailed || this.#options.mayCrash === true
   }

@@ -7,13 +7,15 @@ import type { Violation } from './violation.js'
 const journalSegmentsMax = 3
 const laneSegmentsMax = 2
 
-/** Names the other files. @param spareCount spares that the queue counts */
-export function leftBehind(image: DiskImage, spareCount: number): string[] {
+/** Names the other files. @param spareCount spares that the queue counts
+ * @param isOwedOutcomes a consumer holds files of outcomes */
+export function leftBehind(image: DiskImage, spareCount: number, isOwedOutcomes: boolean): string[] {
   const counts = new Map<string, number>()
   const foreign: string[] = []
   for (const path of image.files()) {
     const group = groupOf(path)
     if (group === undefined) foreign.push(path)
+    else if (group === 'outcomes' && isOwedOutcomes) continue
     else counts.set(group, (counts.get(group) ?? 0) + 1)
   }
   const found = foreign.map(oneLeft)
