@@ -66,6 +66,10 @@ export const benches: Readonly<Record<string, Bench>> = {
     options: '--minutes N',
     run: async (args) => (await import('./sustained.js')).run(args),
   },
+  store: {
+    about: 'a queue on three PostgreSQL servers beside one in a directory, by size and producers',
+    run: async (args) => (await import('./store/store.js')).run(args),
+  },
   layouts: {
     about: 'a lane per interval beside one log for everything, at 10, 30 and 90 per cent deferral',
     run: async (args) => (await import('./layouts.js')).run(args),

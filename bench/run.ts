@@ -76,6 +76,7 @@ async function main(): Promise<number> {
 
 async function runHere(name: string, { json, directory, smoke, to, minutes }: Options): Promise<void> {
   const output = new Output(json)
+  mkdirSync(directory, { recursive: true })
   const own = mkdtempSync(join(directory, 'waybill-bench-'))
   process.once('exit', () => rmSync(own, { recursive: true, force: true, maxRetries: 3 }))
   output.facts('machine', { bench: name, startedAt: new Date().toISOString(), ...machine(own) })

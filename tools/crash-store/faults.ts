@@ -92,6 +92,17 @@ async function holdTables(cluster: Cluster): Promise<void> {
   await cluster.whenAccepting()
 }
 
+/** An operator takes the standbys out of the settings: mail is refused until they are back. */
+async function unsafeSettings(cluster: Cluster): Promise<void> {
+  const { servers, primary } = cluster
+  await servers.ask(primary, "ALTER SYSTEM SET synchronous_standby_names = ''")
+  await servers.reload(primary)
+  await cluster.until(() => cluster.entries.refusedCount > 0)
+  await servers.ask(primary, 'ALTER SYSTEM RESET synchronous_standby_names')
+  await servers.reload(primary)
+  await cluster.whenAccepting()
+}
+
 export const faults: readonly Fault[] = [
   { name: 'owner killed', isStore: false, run: killOwner },
   { name: 'owner paused for longer than its ttl', isStore: false, run: stopOwner },
@@ -103,4 +114,5 @@ export const faults: readonly Fault[] = [
   { name: 'both standbys lost', isStore: true, run: loseStandbys },
   { name: 'connections ended by an operator', isStore: true, run: terminateBackends },
   { name: 'tables held by a reader', isStore: true, run: holdTables },
+  { name: 'settings become unsafe', isStore: true, run: unsafeSettings },
 ]
