@@ -11,7 +11,7 @@ import type { Disk, DiskFile, DiskSpace, DiskTraits, FileStatus, LockReport, Ope
 import { abandonedFailure, diskFailure } from '../disk/failure.js'
 import { isWaybillError, type WaybillError } from '../errors.js'
 import type { CallStore, OwnLife } from './calls.js'
-import { Lease, type Tenure } from './lease.js'
+import { Lease } from './lease.js'
 import { Looks } from './looks.js'
 import { newStatistics, type StoreEvent, type StoreStatistics } from './statistics.js'
 import { parts, type Answer, type Change, type FoundFile, type Session, type Store } from './store.js'
@@ -220,11 +220,11 @@ export class StoreDisk implements Disk {
       lease.abandon(abandonedFailure('lock', ''))
       throw abandonedFailure('lock', '')
     }
-    const last = await lease.ask((session) => session.changed(lease.queue.queue))
+    const last = await lease.ask((session) => session.lastChange(lease.queue.queue))
     if (last.kind !== 'done') throw abandonedFailure('lock', '')
-    this.#changeNumber = last.value.number
-    const journal = new Writer(lease, clock, this.statistics)
-    const names = new Writer(lease, clock, this.statistics)
+    this.#changeNumber = last.value
+    const journal = new Writer(parts.journal, lease, clock, this.statistics)
+    const names = new Writer(parts.names, lease, clock, this.statistics)
     this.#owned = { lease, writers: [journal, names] }
     return this.#owned
   }
@@ -275,14 +275,8 @@ export class StoreDisk implements Disk {
   #change(operation: string, path: string, change: Change): Promise<number> {
     this.#check(operation, path)
     const { writers } = this.#owner(operation, path)
-    const number = ++this.#changeNumber
-    const ask = ({ names, fence }: Tenure): Promise<Answer<number>> => names.change(fence, number, change)
-    const lookUp = async ({ beat, fence }: Tenure): Promise<Answer<{ value: number } | undefined>> => {
-      const last = await beat.changed(fence.queue)
-      if (last.kind !== 'done') return last
-      return { kind: 'done', value: last.value.number === number ? last.value : undefined }
-    }
-    return writers[parts.names].run(operation, path, { ask, lookUp })
+    const write = { ...change, number: ++this.#changeNumber }
+    return writers[parts.names].run(operation, path, write)
   }
 
   #owner(operation: string, path: string): Owned {

@@ -6,17 +6,9 @@ import { assert } from '../base/assert.js'
 import type { DiskFile } from '../disk/disk.js'
 import { diskFailure } from '../disk/failure.js'
 import { extentsOf, fill } from './extents.js'
-import type { Lease, Tenure } from './lease.js'
-import {
-  done,
-  type Answer,
-  type Change,
-  type Content,
-  type Extent,
-  type FileRow,
-  type Part,
-} from './store.js'
-import type { Work, Writer } from './writer.js'
+import type { Lease } from './lease.js'
+import type { Change, Content, FileRow, Part, Write } from './store.js'
+import type { Writer } from './writer.js'
 
 export interface Owned {
   readonly lease: Lease
@@ -78,8 +70,10 @@ export class StoreFile implements DiskFile {
         return
       }
       state.contentEnd = Math.max(state.contentEnd, upto)
-      const work = isBehind ? this.#append(extents) : this.#overwrite(position, upto, extents)
-      await owner.writers[this.#parts.part].run(operation, this.#parts.path, work)
+      const write: Write = isBehind
+        ? { verb: 'append', file: row, extents }
+        : { verb: 'overwrite', file: row, from: position, upto, extents }
+      await owner.writers[this.#parts.part].run(operation, this.#parts.path, write)
     })
   }
 
@@ -115,26 +109,6 @@ export class StoreFile implements DiskFile {
     return owner
   }
 
-  #append(extents: readonly Extent[]): Work<void> {
-    const { row, part } = this.#parts
-    return {
-      ask: (tenure) => sessionOf(tenure, part).append(tenure.fence, part, row, extents),
-      lookUp: async ({ beat, fence }) => {
-        const there = await beat.holds(fence.queue, row, extents.at(-1)!)
-        return there.kind === 'done' ? done(there.value ? happened : undefined) : there
-      },
-    }
-  }
-
-  #overwrite(from: number, upto: number, extents: readonly Extent[]): Work<void> {
-    const { row, part } = this.#parts
-    return {
-      ask: (tenure) => sessionOf(tenure, part).overwrite(tenure.fence, part, row, { from, upto }, extents),
-      // To do it twice is to do it once.
-      lookUp: () => Promise.resolve<Answer<undefined>>(done(undefined)),
-    }
-  }
-
   async #run<T>(operation: string, call: () => Promise<T>): Promise<T> {
     assert(!this.#isClosed, 'no call follows the close of a file')
     this.#underWay++
@@ -148,8 +122,3 @@ export class StoreFile implements DiskFile {
     }
   }
 }
-
-const happened = { value: undefined }
-
-const sessionOf = (tenure: Tenure, part: Part): Tenure['journal'] =>
-  part === 0 ? tenure.journal : tenure.names

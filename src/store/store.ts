@@ -89,12 +89,19 @@ export type Change =
   /** `truncate` cuts or extends, `lengthen` never cuts. */
   | { readonly verb: 'truncate' | 'lengthen'; readonly file: number; readonly lengthBytes: number }
 
-/** Changes of a queue are numbered, so that one whose answer was lost can be looked up. */
-export interface Changed {
-  readonly number: number
-  /** What it answered: the file that was created, else 0. */
-  readonly value: number
-}
+/** What a part of a queue is changed by. Extents do not overlap what is there, or replace what lies
+ * in [from, upto). Changes of names and lengths are numbered, so that one whose answer was lost can
+ * be looked up. */
+export type Write =
+  | { readonly verb: 'append'; readonly file: FileRow; readonly extents: readonly Extent[] }
+  | {
+      readonly verb: 'overwrite'
+      readonly file: FileRow
+      readonly from: number
+      readonly upto: number
+      readonly extents: readonly Extent[]
+    }
+  | (Change & { readonly number: number })
 
 /** What the server says of itself. */
 export interface SafetyFacts {
@@ -121,19 +128,13 @@ export interface Session {
   /** Raises the epoch of a life that still owns its queue. @returns the epoch from now on */
   resume(queue: number, nonce: string): Promise<Answer<number>>
   beat(queue: number, nonce: string): Promise<Answer<void>>
-  append(fence: Fence, part: Part, file: FileRow, extents: readonly Extent[]): Promise<Answer<void>>
+  /** All of them, or none. Several are of a file each: appends, unlinks, and creates of what has no
+   * table. @returns for each the file that it made, else 0 */
+  write(fence: Fence, part: Part, writes: readonly Write[]): Promise<Answer<readonly number[]>>
   /** Is the extent there that was to be appended? */
   holds(queue: number, file: FileRow, extent: Extent): Promise<Answer<boolean>>
-  /** Replaces what lies in [from, upto). */
-  overwrite(
-    fence: Fence,
-    part: Part,
-    file: FileRow,
-    range: { readonly from: number; readonly upto: number },
-    extents: readonly Extent[],
-  ): Promise<Answer<void>>
-  change(fence: Fence, number: number, change: Change): Promise<Answer<number>>
-  changed(queue: number): Promise<Answer<Changed>>
+  /** The number of the last change. */
+  lastChange(queue: number): Promise<Answer<number>>
   /** What lies in [from, upto). Refused: ENOENT, when it was unlinked and its content removed. */
   read(queue: number, file: FileRow, from: number, upto: number): Promise<Answer<Content>>
   /** Names in a directory, in any order; empty when it is not there. Refused: ENOTDIR */

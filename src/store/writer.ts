@@ -1,74 +1,125 @@
-/** Changes of one part of a queue, one after the other.
- * Invariant: one change of a part is in flight, and the next is asked when it was answered. A
- * change whose answer was lost is looked up under the next tenure, where it has happened for
- * good or never will, and only then asked again.
+/** Changes of one part of a queue, in their order.
+ * Invariant: one question of a part is in flight, and the next is asked when it was answered. One
+ * whose answer was lost is looked up under the next tenure, where it has happened for good or never
+ * will, and only then asked again.
  *    1. An append is sent, and the connection breaks.
  *    2. It is sent again on another one, without a look.
  *    3. The first one happened: the second one finds its place taken, or another
- *       append stands there. */
+ *       append stands there.
+ * Why changes are asked together: each commit waits for a standby, and what came meanwhile shares
+ * the next wait. Only changes of a file each are, so that their order says nothing. */
+import { assert } from '../base/assert.js'
 import type { Clock } from '../base/clock.js'
 import { diskFailure } from '../disk/failure.js'
 import type { WaybillError } from '../errors.js'
 import type { Lease, Tenure } from './lease.js'
 import type { StoreStatistics } from './statistics.js'
-import type { Answer, Refusal } from './store.js'
+import { done, parts, type Answer, type Part, type Refusal, type Write } from './store.js'
 
-/** A change that can be looked up. */
-export interface Work<T> {
-  ask(tenure: Tenure): Promise<Answer<T>>
-  /** Has it happened? Asked under a later tenure. Undefined: no. */
-  lookUp(tenure: Tenure): Promise<Answer<{ readonly value: T } | undefined>>
+/** A change that somebody waits for. */
+interface Work {
+  readonly operation: string
+  readonly path: string
+  readonly write: Write
+  readonly resolve: (value: number) => void
+  readonly reject: (error: unknown) => void
 }
 
+/** Asked together at the most. A deadline is for a question, however much it carries. */
+const togetherMost = 32
+const togetherBytesMost = 1024 * 1024
+
 export class Writer {
+  readonly #part: Part
   readonly #lease: Lease
   readonly #clock: Clock
   readonly #statistics: StoreStatistics
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #waiting: Work[] = []
+  #isBusy = false
 
-  constructor(lease: Lease, clock: Clock, statistics: StoreStatistics) {
+  constructor(part: Part, lease: Lease, clock: Clock, statistics: StoreStatistics) {
+    this.#part = part
     this.#lease = lease
     this.#clock = clock
     this.#statistics = statistics
   }
 
-  /** @throws WaybillError QUEUE_LOST, STORE_UNREACHABLE, and as `refusalError` */
-  run<T>(operation: string, path: string, work: Work<T>): Promise<T> {
-    const turn = this.#last.then(() => this.#perform(operation, path, work))
-    this.#last = turn.catch(() => undefined)
-    return turn
+  /** @returns the number of the file that was created, else 0
+   * @throws WaybillError QUEUE_LOST, STORE_UNREACHABLE, and as `refusalError` */
+  run(operation: string, path: string, write: Write): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ operation, path, write, resolve, reject })
+      if (!this.#isBusy) void this.#drain()
+    })
   }
 
-  async #perform<T>(operation: string, path: string, work: Work<T>): Promise<T> {
+  async #drain(): Promise<void> {
+    this.#isBusy = true
+    for (let works = this.#next(); works.length > 0; works = this.#next())
+      try {
+        await this.#perform(works)
+      } catch (error) {
+        for (const { reject } of works) reject(error)
+      }
+    this.#isBusy = false
+  }
+
+  /** What is asked now: the first that waits, and what may be asked with it. */
+  #next(): Work[] {
+    const paths = new Set<string>()
+    let bytes = 0
+    let count = 0
+    for (const { path, write } of this.#waiting) {
+      bytes += bytesOf(write)
+      const isMore = count > 0
+      if (isMore && (count === togetherMost || bytes > togetherBytesMost || paths.has(path))) break
+      if (isMore && !isShared(write)) break
+      paths.add(path)
+      count++
+      if (!isShared(write)) break
+    }
+    return this.#waiting.splice(0, count)
+  }
+
+  async #perform(works: readonly Work[]): Promise<void> {
     let isUnknown = false
     for (;;) {
       const tenure = await this.#lease.tenure()
       if (isUnknown) {
-        const found = await work.lookUp(tenure)
+        const found = await lookUp(tenure, works)
         if (found.kind !== 'done') {
-          if (found.kind === 'refused') throw refusalError(found.refusal, operation, path)
+          if (found.kind === 'refused') throw refusalError(found.refusal, works[0]!.operation, works[0]!.path)
           this.#lease.broken(tenure)
           continue
         }
         if (found.value !== undefined) {
           this.#statistics.foundCount++
-          return found.value.value
+          return settle(works, found.value)
         }
         this.#statistics.missingCount++
         isUnknown = false
       }
       const askedMs = this.#clock.monotonicMs()
-      const answer = await work.ask(tenure)
+      const session = this.#part === parts.journal ? tenure.journal : tenure.names
+      const writes = works.map(({ write }) => write)
+      const answer = await session.write(tenure.fence, this.#part, writes)
       if (answer.kind === 'done') {
         this.#lease.proof.prove(askedMs)
         this.#count(this.#clock.monotonicMs() - askedMs)
-        return answer.value
+        return settle(works, answer.value)
       }
       if (answer.kind === 'refused' && answer.refusal.kind !== 'fenced')
-        throw refusalError(answer.refusal, operation, path)
+        return this.#refuse(works, answer.refusal)
       isUnknown = answer.kind === 'unknown'
       this.#lease.broken(tenure)
     }
+  }
+
+  /** None of them has happened. Each is asked alone, so that only what is refused fails. */
+  async #refuse(works: readonly Work[], refusal: Refusal): Promise<void> {
+    const [{ operation, path }] = works as [Work]
+    if (works.length === 1) throw refusalError(refusal, operation, path)
+    for (const work of works) await this.#perform([work]).catch(work.reject)
   }
 
   #count(ms: number): void {
@@ -76,6 +127,51 @@ export class Writer {
     this.#statistics.changeTotalMs += ms
     this.#statistics.changeLastMs = ms
   }
+}
+
+/** May others be asked with it? A table is made and dropped alone. */
+function isShared(write: Write): boolean {
+  return write.verb === 'append' || write.verb === 'unlink' || (write.verb === 'create' && !write.hasTable)
+}
+
+function bytesOf(write: Write): number {
+  if (!('extents' in write)) return 0
+  return write.extents.reduce((sum, { bytes }) => sum + bytes.length, 0)
+}
+
+function settle(works: readonly Work[], values: readonly number[]): void {
+  assert(works.length === values.length, 'each change has an answer')
+  for (const [i, { resolve }] of works.entries()) resolve(values[i]!)
+}
+
+/** Have they happened? All of them or none. Asked under a later tenure. @returns undefined: no */
+async function lookUp(
+  tenure: Tenure,
+  works: readonly Work[],
+): Promise<Answer<readonly number[] | undefined>> {
+  const { beat, fence } = tenure
+  const isThere = await areThere(tenure, works)
+  if (isThere.kind !== 'done') return isThere
+  if (!isThere.value) return done(undefined)
+  const values: number[] = []
+  for (const { write } of works) {
+    const file = write.verb === 'create' ? await beat.find(fence.queue, write.path) : undefined
+    if (file !== undefined && file.kind !== 'done') return file
+    values.push(file?.value?.file ?? 0)
+  }
+  return done(values)
+}
+
+async function areThere({ beat, fence }: Tenure, works: readonly Work[]): Promise<Answer<boolean>> {
+  const numbers = works.flatMap(({ write }) => ('number' in write ? [write.number] : []))
+  if (numbers.length > 0) {
+    const last = await beat.lastChange(fence.queue)
+    return last.kind === 'done' ? done(numbers.includes(last.value)) : last
+  }
+  const [{ write }] = works as [Work]
+  // To overwrite twice is to do it once.
+  if (write.verb !== 'append') return done(false)
+  return beat.holds(fence.queue, write.file, write.extents.at(-1)!)
 }
 
 /** @returns DISK_FAILED, DISK_FULL */

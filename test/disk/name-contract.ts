@@ -30,6 +30,29 @@ export function nameContract(on: On): void {
   )
 
   test(
+    'what is asked at once happens, and what is refused among it fails alone',
+    on(async (disk) => {
+      const names = Array.from({ length: 40 }, (_, i) => `f${String(i).padStart(2, '0')}`)
+      await write(disk, 'old', Buffer.from('content'))
+      await write(disk, 'f07', Buffer.from('before'))
+      const [, ...results] = await Promise.allSettled([
+        disk.unlink('old'),
+        ...names.map(async (name) => {
+          const file = await disk.open(name, 'create')
+          await file.write(Buffer.from(`of ${name}`), 0)
+          await file.close()
+        }),
+        disk.unlink('nothing'),
+      ])
+      const failed = results.flatMap(({ status }, i) => (status === 'rejected' ? [i] : []))
+      expect(failed).toEqual([7, names.length])
+      expect(await disk.list('')).toEqual(names)
+      for (const name of names)
+        expect(String(await contentOf(disk, name))).toBe(name === 'f07' ? 'before' : `of ${name}`)
+    }),
+  )
+
+  test(
     'names are listed in order, directories too; a missing directory is empty',
     on(async (disk) => {
       for (const name of ['c', 'a', 'b']) await write(disk, name, Buffer.alloc(1))

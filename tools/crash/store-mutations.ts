@@ -42,9 +42,9 @@ export const storeMutations: readonly Mutation[] = [
     "isUnknown = answer.kind === 'unknown';",
     `isUnknown = answer.kind === 'unknown';
             if (isUnknown) {
-                const early = await work.lookUp(tenure);
+                const early = await lookUp(tenure, works);
                 if (early.kind === 'done') {
-                    if (early.value !== undefined) return early.value.value;
+                    if (early.value !== undefined) return settle(works, early.value);
                     isUnknown = false;
                 }
             }`,
@@ -80,9 +80,23 @@ export const storeMutations: readonly Mutation[] = [
   one(
     'change-not-numbered',
     'a change of names is known by its number when its answer was lost',
-    'store/store-disk.js',
-    'last.value.number === number ?',
-    'last.value.number < 0 ?',
+    'store/writer.js',
+    'numbers.includes(last.value)',
+    'numbers.includes(-1)',
+  ),
+  one(
+    'together-known-by-the-first',
+    'of changes that were asked together the last one is the number that is kept',
+    'store/writer.js',
+    'numbers.includes(last.value)',
+    'numbers[0] === last.value',
+  ),
+  one(
+    'made-file-not-found',
+    'a file whose making was not answered is found by its name',
+    'store/writer.js',
+    'file?.value?.file ?? 0',
+    '0',
   ),
   one(
     'proof-for-ever',

@@ -9,7 +9,6 @@ import {
   split,
   type Answer,
   type Change,
-  type Changed,
   type Claimant,
   type Content,
   type Extent,
@@ -17,6 +16,7 @@ import {
   type FoundFile,
   type Part,
   type QueueRow,
+  type Write,
 } from '../../store/store.js'
 
 interface FencePart {
@@ -41,7 +41,7 @@ export interface QueueEntry {
   home: string | undefined
   readonly fences: readonly [FencePart, FencePart]
   beat: number
-  changed: Changed
+  lastChange: number
   nextFile: number
   readonly files: Map<number, FileEntry>
 }
@@ -59,7 +59,7 @@ export class Database {
       home: undefined,
       fences: [part(), part()],
       beat: 0,
-      changed: { number: 0, value: 0 },
+      lastChange: 0,
       nextFile: 1,
       files: new Map(),
     })
@@ -67,12 +67,7 @@ export class Database {
 
   clone(): Database {
     const copy = new Database()
-    for (const [queue, entry] of this.queues)
-      copy.queues.set(queue, {
-        ...entry,
-        fences: [{ ...entry.fences[0] }, { ...entry.fences[1] }],
-        files: new Map(Array.from(entry.files, ([n, file]) => [n, { ...file, extents: [...file.extents] }])),
-      })
+    for (const [queue, entry] of this.queues) copy.queues.set(queue, cloned(entry))
     return copy
   }
 
@@ -108,34 +103,32 @@ export class Database {
     return done(undefined)
   }
 
-  append(queue: number, number: number, extents: readonly Extent[]): Answer<void> {
-    const file = this.#file(queue, number)
-    for (const extent of extents) {
-      // A key that is there twice, and what no driver may write.
-      if (file.extents.some(({ at, upto }) => at < extent.upto && extent.at < upto))
-        throw new InvariantError(`two extents of one place, ${extent.at} of file ${number}`)
-      file.extents.push(extent)
+  /** All of them or none. */
+  write(queue: number, writes: readonly Write[]): Answer<readonly number[]> {
+    const before = writes.length > 1 ? cloned(this.queue(queue)) : undefined
+    const made: number[] = []
+    for (const write of writes) {
+      const answer = this.#write(queue, write)
+      if (answer.kind !== 'done') {
+        if (before !== undefined) this.queues.set(queue, before)
+        return answer
+      }
+      made.push(answer.value)
     }
-    file.extents.sort((a, b) => a.at - b.at)
-    return done(undefined)
+    return done(made)
   }
 
-  overwrite(
-    queue: number,
-    number: number,
-    { from, upto }: { readonly from: number; readonly upto: number },
-    extents: readonly Extent[],
-  ): Answer<void> {
-    const file = this.#file(queue, number)
-    cut(file, from, upto)
-    file.lengthBytes = Math.max(file.lengthBytes, upto)
-    return this.append(queue, number, extents)
-  }
-
-  change(queue: number, number: number, change: Change): Answer<number> {
+  #write(queue: number, write: Write): Answer<number> {
+    if (write.verb === 'append') return append(this.#file(queue, write.file.file), write.extents)
+    if (write.verb === 'overwrite') {
+      const file = this.#file(queue, write.file.file)
+      cut(file, write.from, write.upto)
+      file.lengthBytes = Math.max(file.lengthBytes, write.upto)
+      return append(file, write.extents)
+    }
     const entry = this.queue(queue)
-    const answer = this.#changed(entry, change)
-    if (answer.kind === 'done') entry.changed = { number, value: answer.value }
+    const answer = this.#changed(entry, write)
+    if (answer.kind === 'done') entry.lastChange = write.number
     return answer
   }
 
@@ -249,6 +242,23 @@ const namesIn = (entry: QueueEntry, directory: string): string[] =>
   [...entry.files.values()].flatMap(({ parent, name }) =>
     parent === directory && name !== undefined ? [name] : [],
   )
+
+const cloned = (entry: QueueEntry): QueueEntry => ({
+  ...entry,
+  fences: [{ ...entry.fences[0] }, { ...entry.fences[1] }],
+  files: new Map(Array.from(entry.files, ([n, file]) => [n, { ...file, extents: [...file.extents] }])),
+})
+
+function append(file: FileEntry, extents: readonly Extent[]): Answer<number> {
+  for (const extent of extents) {
+    // A key that is there twice, and what no driver may write.
+    if (file.extents.some(({ at, upto }) => at < extent.upto && extent.at < upto))
+      throw new InvariantError(`two extents of one place, ${extent.at} of file ${file.file}`)
+    file.extents.push(extent)
+  }
+  file.extents.sort((a, b) => a.at - b.at)
+  return done(0)
+}
 
 /** Takes away what lies in [from, upto). */
 function cut(file: FileEntry, from: number, upto: number): void {

@@ -1,9 +1,10 @@
-/** One node, one append in flight, and every way in which its questions can go wrong, one or two
- * at a time.
+/** One node, changes in flight, and every way in which its questions can go wrong, one or two at a
+ * time.
  * Invariant: what was answered is there for the next owner, whole; what was not is there whole
  * or not at all; and nothing appears once the next owner has looked. */
 import { pause, type Clock } from '../../base/clock.js'
 import { prngAt } from '../../base/prng.js'
+import type { DiskFile } from '../../disk/disk.js'
 import { isWaybillError } from '../../errors.js'
 import { StoreDisk } from '../../store/store-disk.js'
 import { SimWorld } from '../world/world.js'
@@ -12,9 +13,10 @@ import { SimNode, SimProgram } from './sim-node.js'
 import { SimServer } from './sim-server.js'
 import { SimStore, type Fate } from './sim-store.js'
 
-/** Questions are counted from the append on. */
+/** Questions are counted from the first change on. */
 export interface AppendCase {
   readonly seed: number
+  readonly kind: 'journal' | 'together'
   readonly fates: readonly { readonly question: number; readonly fate: Fate }[]
   /** The database fails over so long after the append began, milliseconds; undefined: it does
    * not. */
@@ -26,7 +28,60 @@ export interface AppendCase {
   readonly killMs: number | undefined
 }
 
+/** What the owner does. Block i of what it writes is of file i, or of the one file there is. */
+interface Script {
+  readonly paths: readonly string[]
+  /** Before anything goes wrong. @returns what is tried then, told of each block that settled */
+  readonly prepare: (disk: StoreDisk) => Promise<(settled: (block: number) => void) => Promise<unknown>>
+}
+
 const blockBytes = 4096
+const blockOf = (i: number): Buffer => Buffer.alloc(blockBytes, i + 1)
+const pathsTogether = ['spool/a', 'spool/b', 'spool/c', 'spool/d']
+
+const scripts: Record<AppendCase['kind'], Script> = {
+  /** Two blocks of a segment, one after the other. */
+  journal: {
+    paths: ['journal/a', 'journal/a'],
+    prepare: async (disk) => {
+      await disk.makeDirectory('journal')
+      await (await disk.open('journal/a', 'create')).close()
+      const file = await disk.open('journal/a', 'synced')
+      return async (settled) => {
+        for (const i of [0, 1]) {
+          await file.write(blockOf(i), i * blockBytes)
+          settled(i)
+        }
+      }
+    },
+  },
+  /** Files that are written, made and unlinked at once, so that they are asked together. */
+  together: {
+    paths: pathsTogether,
+    prepare: async (disk) => {
+      await disk.makeDirectory('spool')
+      const [a, b, c] = [
+        await disk.open('spool/a', 'create'),
+        await disk.open('spool/b', 'create'),
+        await disk.open('spool/c', 'create'),
+      ]
+      await (await disk.open('spool/old', 'create')).close()
+      const wrote = async (file: DiskFile, i: number, settled: (block: number) => void): Promise<void> => {
+        await file.write(blockOf(i), 0)
+        settled(i)
+      }
+      return (settled) =>
+        Promise.all([
+          wrote(a, 0, settled),
+          wrote(b, 1, settled),
+          disk.unlink('spool/old'),
+          disk.open('spool/d', 'create').then((d) => wrote(d, 3, settled)),
+          wrote(c, 2, settled),
+        ])
+    },
+  },
+}
+
 const ttlMs = 300
 const deadlineMs = 40
 /** Just behind the deadline is where a ghost meets a resume. */
@@ -45,20 +100,12 @@ export async function oneAppend(given: AppendCase): Promise<string | undefined> 
   const fates = (): Fate => given.fates.find(({ question }) => question === asked++)?.fate ?? 'answered'
   const first = diskOf(world, servers, 'first', fates)
   await world.settle(first.disk.claim(), { untilMs: endMs })
-  await world.settle(first.disk.makeDirectory('journal'), { untilMs: endMs })
-  const created = await world.settle(first.disk.open('journal/a', 'create'), { untilMs: endMs })
-  await world.settle(created.close(), { untilMs: endMs })
-  const file = await world.settle(first.disk.open('journal/a', 'synced'), { untilMs: endMs })
+  const script = scripts[given.kind]
+  const change = await world.settle(script.prepare(first.disk), { untilMs: endMs })
 
   asked = 0
-  const settled = [false, false]
-  const write = async (): Promise<void> => {
-    for (const [i] of settled.entries()) {
-      await file.write(Buffer.alloc(blockBytes, i + 1), i * blockBytes)
-      settled[i] = true
-    }
-  }
-  const isOver = write().catch(() => undefined)
+  const settled = script.paths.map(() => false)
+  const isOver = change((block) => (settled[block] = true)).catch(() => undefined)
   if (given.failoverMs !== undefined)
     world.at(world.nowMs + given.failoverMs, () => {
       const [old] = servers
@@ -68,17 +115,18 @@ export async function oneAppend(given: AppendCase): Promise<string | undefined> 
   if (given.killMs !== undefined) world.at(world.nowMs + given.killMs, () => first.program.kill())
   await world.run({ untilMs: world.nowMs + (given.killMs ?? 0) + 1 })
   if (given.killMs === undefined) await world.settle(isOver, { untilMs: endMs }).catch(() => undefined)
-  if (given.killMs === undefined && !settled[1]) return wrong ?? 'an append did not settle'
+  if (given.killMs === undefined && settled.includes(false)) return wrong ?? 'a change did not settle'
   first.program.kill()
 
   const next = diskOf(world, servers, 'next', () => 'answered')
   await world.settle(claimed(next.disk, next.program.clock), { untilMs: 2 * endMs })
-  const content = await contentOf(world, next.disk)
+  const content = await contentOf(world, next.disk, script.paths)
   next.disk.abandon()
   // The last ghosts arrive.
   await world.run({ untilMs: world.nowMs + ghostMsMax })
-  const later = await contentOf(world, diskOf(world, servers, 'later', () => 'answered').disk)
-  if (!content.equals(later)) return wrong ?? 'an append appeared when the next owner had read'
+  const later = await contentOf(world, diskOf(world, servers, 'later', () => 'answered').disk, script.paths)
+  if (!content.every((block, i) => block.equals(later[i]!)))
+    return wrong ?? 'a change appeared when the next owner had read'
   return wrong ?? wrongOf(content, settled)
 }
 
@@ -94,23 +142,30 @@ async function claimed(disk: StoreDisk, clock: Clock): Promise<void> {
     }
 }
 
-function wrongOf(content: Buffer, settled: readonly boolean[]): string | undefined {
-  for (const [i, isSettled] of settled.entries()) {
-    const block = content.subarray(i * blockBytes, (i + 1) * blockBytes)
-    const isThere = block.equals(Buffer.alloc(blockBytes, i + 1))
-    if (isSettled && !isThere) return `block ${i} settled, and is not there`
+function wrongOf(blocks: readonly Buffer[], settled: readonly boolean[]): string | undefined {
+  for (const [i, block] of blocks.entries()) {
+    const isThere = block.equals(blockOf(i))
+    if (settled[i] === true && !isThere) return `block ${i} settled, and is not there`
     if (!isThere && block.some((byte) => byte !== 0)) return `block ${i} is there in part`
   }
   return undefined
 }
 
-async function contentOf(world: SimWorld, disk: StoreDisk): Promise<Buffer> {
+/** The block of each path; zeroes where there is no such file. */
+async function contentOf(world: SimWorld, disk: StoreDisk, paths: readonly string[]): Promise<Buffer[]> {
   const limits = { untilMs: world.nowMs + endMs }
-  const file = await world.settle(disk.open('journal/a', 'read'), limits)
-  const into = Buffer.alloc(2 * blockBytes)
-  await world.settle(file.read(into, 0), limits)
-  await world.settle(file.close(), limits)
-  return into
+  const read = paths.map(async (path, i) => {
+    const into = Buffer.alloc(blockBytes)
+    try {
+      const file = await disk.open(path, 'read')
+      await file.read(into, path === paths[0] ? i * blockBytes : 0)
+      await file.close()
+    } catch (error) {
+      if (!isWaybillError(error) || error.place.errno !== 'ENOENT') throw error
+    }
+    return into
+  })
+  return world.settle(Promise.all(read), limits)
 }
 
 function diskOf(

@@ -2,8 +2,6 @@
 import {
   done,
   type Answer,
-  type Change,
-  type Changed,
   type Claimant,
   type Content,
   type Extent,
@@ -15,6 +13,7 @@ import {
   type SafetyFacts,
   type Session,
   type Standing,
+  type Write,
 } from '../../store/store.js'
 import type { Database } from './database.js'
 import type { Lock } from './sim-server.js'
@@ -83,11 +82,9 @@ export class SimSession implements Session {
     return this.#change({ kind: 'free' }, (database) => database.beat(queue, nonce))
   }
 
-  append(fence: Fence, part: Part, { file }: FileRow, extents: readonly Extent[]): Promise<Answer<void>> {
-    const kept = copied(extents)
-    return this.#change({ kind: 'shared', part, ...fence }, (database) =>
-      database.append(fence.queue, file, kept),
-    )
+  write(fence: Fence, part: Part, writes: readonly Write[]): Promise<Answer<readonly number[]>> {
+    const kept = writes.map(copied)
+    return this.#change({ kind: 'shared', part, ...fence }, (database) => database.write(fence.queue, kept))
   }
 
   holds(queue: number, { file }: FileRow, { at, upto }: Extent): Promise<Answer<boolean>> {
@@ -97,27 +94,8 @@ export class SimSession implements Session {
     })
   }
 
-  overwrite(
-    fence: Fence,
-    part: Part,
-    { file }: FileRow,
-    range: { readonly from: number; readonly upto: number },
-    extents: readonly Extent[],
-  ): Promise<Answer<void>> {
-    const kept = copied(extents)
-    return this.#change({ kind: 'shared', part, ...fence }, (database) =>
-      database.overwrite(fence.queue, file, range, kept),
-    )
-  }
-
-  change(fence: Fence, number: number, change: Change): Promise<Answer<number>> {
-    return this.#change({ kind: 'shared', part: 1, ...fence }, (database) =>
-      database.change(fence.queue, number, change),
-    )
-  }
-
-  changed(queue: number): Promise<Answer<Changed>> {
-    return this.#look((database) => done(database.queue(queue).changed))
+  lastChange(queue: number): Promise<Answer<number>> {
+    return this.#look((database) => done(database.queue(queue).lastChange))
   }
 
   read(queue: number, { file }: FileRow, from: number, upto: number): Promise<Answer<Content>> {
@@ -159,5 +137,10 @@ export class SimSession implements Session {
 }
 
 /** The driver may use its buffer again when it has given up; the question is on its way still. */
-const copied = (extents: readonly Extent[]): Extent[] =>
-  extents.map((extent) => ({ ...extent, bytes: Buffer.from(extent.bytes) }))
+function copied(write: Write): Write {
+  if (!('extents' in write)) return write
+  return {
+    ...write,
+    extents: write.extents.map((extent) => ({ ...extent, bytes: Buffer.from(extent.bytes) })),
+  }
+}

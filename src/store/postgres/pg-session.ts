@@ -6,6 +6,7 @@
  * older than the lock. */
 import { WaybillError } from '../../errors.js'
 import type { PgConnection, Question, Rows } from './pg-connection.js'
+import { writeAll } from './pg-write.js'
 import { safetySettings } from '../safety.js'
 import {
   done,
@@ -13,8 +14,6 @@ import {
   refused,
   split,
   type Answer,
-  type Change,
-  type Changed,
   type Claimant,
   type Content,
   type Extent,
@@ -26,6 +25,7 @@ import {
   type SafetyFacts,
   type Session,
   type Standing,
+  type Write,
 } from '../store.js'
 
 /** What a connection of this life is called. */
@@ -34,8 +34,6 @@ export const tagOf = (nonce: string | undefined): string =>
 
 /** Unlinked files that are removed in one question. */
 const reapedMost = 64
-
-const held = '(SELECT 1 FROM waybill.fence WHERE queue = $1 AND part = $2 AND epoch = $3 FOR SHARE) held'
 
 export class PgSession implements Session {
   readonly timeline: number
@@ -104,22 +102,8 @@ export class PgSession implements Session {
     return this.#one({ text, values: [queue, nonce] }, 1)
   }
 
-  append(
-    { queue, epoch }: Fence,
-    part: Part,
-    { file, hasTable }: FileRow,
-    extents: readonly Extent[],
-  ): Promise<Answer<void>> {
-    const rows = extents.map((_, i) => `($${3 * i + 4}::bigint, $${3 * i + 5}::bigint, $${3 * i + 6}::bytea)`)
-    const into = hasTable
-      ? `waybill.s${file} (at, upto, bytes)`
-      : 'waybill.extent (queue, file, at, upto, bytes)'
-    const key = hasTable ? '' : `$1::int, ${file}, `
-    const text =
-      `INSERT INTO ${into} SELECT ${key}v.at, v.upto, v.bytes` +
-      ` FROM (VALUES ${rows.join(', ')}) v (at, upto, bytes), ${held}`
-    const values = [queue, part, epoch, ...extents.flatMap(({ at, upto, bytes }) => [at, upto, bytes])]
-    return this.#one({ text, values }, extents.length)
+  write(fence: Fence, part: Part, writes: readonly Write[]): Promise<Answer<readonly number[]>> {
+    return writeAll(this.#connection, fence, part, writes)
   }
 
   holds(queue: number, { file, hasTable }: FileRow, { at, upto }: Extent): Promise<Answer<boolean>> {
@@ -129,48 +113,9 @@ export class PgSession implements Session {
     return this.#read(text, [at], ({ rows: [row] }) => row !== undefined && Number(row[0]) === upto)
   }
 
-  overwrite(
-    { queue, epoch }: Fence,
-    part: Part,
-    { file, hasTable }: FileRow,
-    { from, upto }: { readonly from: number; readonly upto: number },
-    [first, second]: readonly Extent[],
-  ): Promise<Answer<void>> {
-    const text = 'SELECT waybill.overwrite($1, $2::smallint, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)'
-    const values = [queue, part, epoch, file, hasTable, from, upto, ...columns(first), ...columns(second)]
-    return this.#change({ text, values }, nothing)
-  }
-
-  change({ queue, epoch }: Fence, number: number, change: Change): Promise<Answer<number>> {
-    const values = [queue, epoch, number]
-    const call = (name: string, ...more: readonly unknown[]): Promise<Answer<number>> => {
-      const all = [...values, ...more]
-      const text = `SELECT waybill.${name}(${all.map((_, i) => `$${i + 1}`).join(', ')})`
-      return this.#change({ text, values: all }, ({ rows }) => Number(rows[0]?.[0]))
-    }
-    switch (change.verb) {
-      case 'makeDirectory':
-        return call('make_directory', ...split(change.path))
-      case 'removeDirectory':
-        return call('remove_directory', ...split(change.path))
-      case 'unlink':
-        return call('unlink', ...split(change.path))
-      case 'create':
-        return call('create_file', ...split(change.path), change.hasTable)
-      case 'rename':
-        return call('rename', ...split(change.path), ...split(change.to))
-      case 'truncate':
-      case 'lengthen':
-        return call('set_length', change.file, change.lengthBytes, change.verb === 'truncate')
-    }
-  }
-
-  changed(queue: number): Promise<Answer<Changed>> {
-    const text = 'SELECT number, value FROM waybill.changed WHERE queue = $1'
-    return this.#read(text, [queue], ({ rows: [row = []] }) => ({
-      number: Number(row[0]),
-      value: Number(row[1]),
-    }))
+  lastChange(queue: number): Promise<Answer<number>> {
+    const text = 'SELECT number FROM waybill.changed WHERE queue = $1'
+    return this.#read(text, [queue], ({ rows: [row = []] }) => Number(row[0]))
   }
 
   async read(
@@ -283,9 +228,6 @@ const queueRow = ([queue, name, home, quota]: readonly unknown[]): QueueRow => (
 const nothing = (): undefined => undefined
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
-
-const columns = (extent: Extent | undefined): readonly unknown[] =>
-  extent === undefined ? [null, null, null] : [extent.at, extent.upto, extent.bytes]
 
 /** Both rows of the fence, or none. */
 function bothParts(answer: Answer<Rows>): Answer<number> {

@@ -26,7 +26,7 @@ CREATE TABLE waybill.member (
   WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 CREATE TABLE waybill.changed (
   queue int PRIMARY KEY REFERENCES waybill.queue,
-  number bigint NOT NULL DEFAULT 0, value bigint NOT NULL DEFAULT 0)
+  number bigint NOT NULL DEFAULT 0)
   WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 CREATE TABLE waybill.file (
   queue int NOT NULL REFERENCES waybill.queue, file bigint GENERATED ALWAYS AS IDENTITY,
@@ -51,7 +51,7 @@ END $$;
 CREATE FUNCTION waybill.refuse(errno text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION '%', errno USING ERRCODE = 'WB002'; END $$;
 CREATE FUNCTION waybill.count_change(q int, n bigint, v bigint) RETURNS bigint LANGUAGE sql AS
-$$ UPDATE waybill.changed SET number = n, value = v WHERE queue = q RETURNING v $$;
+$$ UPDATE waybill.changed SET number = n WHERE queue = q RETURNING v $$;
 `
 
 /** Each begins behind \`hold\`: from then on nobody else changes this queue's names. */
