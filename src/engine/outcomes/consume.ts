@@ -5,6 +5,7 @@ import { onAbort } from '../../base/on-abort.js'
 import { integerOption, isRecordText, signalOption } from '../../base/option-values.js'
 import type { Position } from '../../base/position.js'
 import { WaybillError } from '../../errors.js'
+import type { ReadOutcomes } from './kept-outcomes.js'
 import type { Consumer, Outcomes } from './outcomes.js'
 import type { QueueOutcome } from '../../record/outcome.js'
 
@@ -120,6 +121,8 @@ class Reading {
   readonly #deaf: () => void
   #next: number
   #place: Position | undefined
+  /** The read behind what the consumer has. */
+  #begun: Promise<ReadOutcomes | undefined> | undefined
 
   private constructor(
     outcomes: Outcomes,
@@ -157,13 +160,22 @@ class Reading {
     while (!this.isAborted) {
       this.#life.check()
       const { changeCount } = this.#outcomes
-      const { outcomes, next } = await this.#outcomes.kept!.read(this.#next, this.#place)
+      const { outcomes, next } = await this.#read()
       const isAtEnd = next === this.#place
       this.#place = next
       if (outcomes.length > 0) return this.#withGaps(outcomes)
       if (isAtEnd) await this.#outcomes.change(changeCount)
     }
     return []
+  }
+
+  /** What was begun behind the last ones, if it found any. */
+  async #read(): Promise<ReadOutcomes> {
+    const begun = this.#begun
+    this.#begun = undefined
+    const found = await begun
+    if (found !== undefined && found.outcomes.length > 0) return found
+    return this.#outcomes.kept!.read(this.#next, this.#place)
   }
 
   #withGaps(outcomes: readonly QueueOutcome[]): (QueueOutcome | OutcomeGap)[] {
@@ -173,6 +185,8 @@ class Reading {
       items.push(outcome)
       this.#next = outcome.number + 1
     }
+    // While the consumer has these, the disk has the next ones. What fails is read again.
+    this.#begun = this.#outcomes.kept!.read(this.#next, this.#place).catch(() => undefined)
     return items
   }
 

@@ -16,6 +16,12 @@ export interface OutcomeRecord {
   readonly payload: Buffer
 }
 
+/** In the order of their numbers, and where the next one begins. */
+export interface ReadOutcomes {
+  readonly outcomes: QueueOutcome[]
+  readonly next: Position
+}
+
 export class KeptOutcomes {
   readonly log: LaneLog
   /** The number of a segment's first outcome, once it was appended or read in this life. */
@@ -65,10 +71,7 @@ export class KeptOutcomes {
   /** Reads outcomes from a number on, or from the first behind it that is there.
    * @param place of a former read, where the next one begins
    * @throws WaybillError LOG_CORRUPT, DISK_FAILED */
-  async read(
-    number: number,
-    place: Position | undefined,
-  ): Promise<{ outcomes: QueueOutcome[]; next: Position }> {
+  async read(number: number, place: Position | undefined): Promise<ReadOutcomes> {
     const { log } = this
     // What is appended while this is written cannot be read yet.
     const { end } = log
