@@ -1,6 +1,6 @@
 /** The plots of the README: which result of which bench stands in which panel. Pure.
  * Invariant: a figure is read from the results, never written here. */
-import { nounText } from '../src/base/count-text.js'
+import { nounText } from '../src/base/text.js'
 import { cellText, tablesOf } from './kept-results.js'
 import type { Row, Spread } from './output.js'
 import { barPlot, type BarPanel } from './plot/bars.js'

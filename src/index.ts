@@ -8,7 +8,7 @@ export type { Prng } from './base/prng.js'
 export type { AttemptOptions } from './delivery/attempt.js'
 export type { Disk, DiskTraits, LockReport } from './disk/disk.js'
 export type { Layout } from './lane/lane-plan.js'
-export type { QueueName } from './lane/queue-name.js'
+export type { QueueName } from './lane/lane.js'
 export { serveControl, type ControlOptions, type ControlServer } from './control/server.js'
 export type { FlushOptions } from './admin/verbs/flush.js'
 export type { NewRoute } from './admin/verbs/reroute.js'
@@ -45,7 +45,7 @@ export type {
 export { postOutcomes } from './relay/webhook.js'
 export type { OutcomeSource, WebhookBody, WebhookOptions, WebhookTrouble } from './relay/webhook.js'
 export type { QueueOutcome, QueueOutcomeKind } from './record/outcome.js'
-export type { SubmissionDsn } from './engine/accept/submission-dsn.js'
+export type { SubmissionDsn } from './engine/accept/submission.js'
 export { isWaybillError, WaybillError, type ErrorCode, type Place, type SmtpReply } from './errors.js'
 export type {
   DeliveryRequest,
@@ -72,7 +72,7 @@ export type { RetryDecision, RetryPolicy, RetryState } from './policy/retry-poli
 export type { DeliveryLimits } from './policy/delivery-limits.js'
 export type { Glob, GlobToken } from './policy/glob.js'
 export type { PolicyProblem, ZmailerClause } from './policy/zmailer-clauses.js'
-export type { ZmailerSettings } from './policy/zmailer-keywords.js'
+export type { ZmailerSettings } from './policy/zmailer-clauses.js'
 export {
   zmailerPolicy,
   zmailerPolicyProblems,

@@ -1,7 +1,7 @@
 /** The form of a recorded scenario, and the meaning of its messages and parameters for us.
  * Invariant: recipients are numbered through the groups of their message in the order given: the
  * order in which they are read. */
-import { parseFeedback } from '../src/scheduler/feedback.js'
+import { parseFeedback } from '../src/scheduler/concurrency.js'
 import type { SchedulerOptions, SchedulerRecipient } from '../src/scheduler/scheduler.js'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { countText } from '../src/base/count-text.js'
+import { countText } from '../src/base/text.js'
 import { diskModes, type DiskModeName } from '../src/sim/disk/disk-mode.js'
 import type { Finding } from '../src/sim/hunt/exhaustive.js'
 import { describeViolation } from '../src/sim/model/violation.js'

@@ -6,7 +6,7 @@ import { isOrdered } from '../engine/deliver/destinations-now.js'
 import type { Room } from '../engine/accept/space-watch.js'
 import type { LaneStatistics, QueueStatistics } from '../admin/select/statistics.js'
 import type { TransportSnapshot } from '../scheduler/scheduler.js'
-import { queueNameOf } from '../lane/queue-name.js'
+import { queueNameOf } from '../lane/lane.js'
 
 export type Labels = Readonly<Record<string, string>>
 export interface Reading {

@@ -6,9 +6,8 @@
 import { EventEmitter } from 'node:events'
 import type { SentMessageInfo, Transport } from 'nodemailer'
 import { notifyOfWords, retOfWord } from '../base/notification.js'
-import { checkOptionNames, type OptionNames } from '../base/option-names.js'
-import type { Submission } from '../engine/accept/submission.js'
-import type { SubmissionDsn } from '../engine/accept/submission-dsn.js'
+import { checkOptionNames, type OptionNames } from '../base/options.js'
+import type { Submission, SubmissionDsn } from '../engine/accept/submission.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import type { Queue } from '../queue.js'
 

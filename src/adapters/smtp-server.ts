@@ -5,7 +5,7 @@
  * from everyone.
  * Replies have enhanced codes (RFC 2034); smtp-server adds none unless
  * `hideENHANCEDSTATUSCODES: false`. */
-import { checkOptionNames, type OptionNames } from '../base/option-names.js'
+import { checkOptionNames, type OptionNames } from '../base/options.js'
 import {
   smtpHandlers as relayHandlers,
   type SmtpHandlerOptions,

@@ -1,7 +1,7 @@
 /** The part of a report for people: what happened to which recipients, why, and what can be done.
  * Invariant: each recipient's address begins a line, and nothing foreign does. */
 import { remoteBytesMax, remoteWords } from '../base/remote-words.js'
-import { nounText } from '../base/count-text.js'
+import { nounText } from '../base/text.js'
 import type { ReportedRecipient, ReportInput } from './report-input.js'
 import { fold, oneLine } from './safe-text.js'
 

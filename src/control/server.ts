@@ -4,8 +4,7 @@
  * behind at the end as after a crash. */
 import { createServer } from 'node:net'
 import { systemClock, type Clock } from '../base/clock.js'
-import { checkOptionNames, type OptionNames } from '../base/option-names.js'
-import { integerOption, waitMsMax } from '../base/option-values.js'
+import { checkOptionNames, integerOption, waitMsMax, type OptionNames } from '../base/options.js'
 import { bindQueueSocket, controlSocket } from '../disk/queue-socket.js'
 import { ControlChannel, type ControlStream } from './channel.js'
 import { answerLine, requestBytesMax } from './protocol.js'

@@ -4,8 +4,7 @@
  * most `textCharsMax` characters together. An answer that breaks the contract defers all
  * recipients: a bug in a transport neither loses nor returns mail, and is reported. */
 import { InvariantError } from '../base/assert.js'
-import { countText } from '../base/count-text.js'
-import { ownText } from '../base/own-text.js'
+import { countText, ownText } from '../base/text.js'
 import { remoteBytesMax } from '../base/remote-words.js'
 import { isWaybillError, type WaybillError } from '../errors.js'
 import type { Outcome, OutcomeTls, SiteTrouble } from './transport.js'

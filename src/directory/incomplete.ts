@@ -11,7 +11,7 @@
  *    4. power loss: there is no spool/
  * After a power loss the file is not needed: every visible name is on the disk. */
 import type { Disk } from '../disk/disk.js'
-import { removeEmptyDirectory } from '../disk/remove-empty-directory.js'
+import { removeEmptyDirectory } from '../disk/names.js'
 import { lanesDirectory, spoolDirectory } from './paths.js'
 
 const incompleteName = 'incomplete'

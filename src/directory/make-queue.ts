@@ -7,7 +7,7 @@
  *    3. mail is settled
  *    4. power loss: the name is gone, and the mail with it */
 import type { Disk } from '../disk/disk.js'
-import { removeEmptyDirectory } from '../disk/remove-empty-directory.js'
+import { removeEmptyDirectory } from '../disk/names.js'
 import { WaybillError } from '../errors.js'
 import { journalDirectory } from '../log/journal.js'
 import { formatVersion, segmentIndexOf } from '../log/segment.js'

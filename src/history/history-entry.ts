@@ -1,6 +1,5 @@
 /** One line of the history, and what it is found by. Pure. */
-import { checkOptionNames } from '../base/option-names.js'
-import { isRecordText } from '../base/option-values.js'
+import { checkOptionNames, isRecordText } from '../base/options.js'
 import { WaybillError } from '../errors.js'
 import type { QueueOutcome } from '../record/outcome.js'
 

@@ -6,7 +6,7 @@
  *    2. the next file has the whole batch again
  *    3. a reader that has passed the hole takes the lines of the second for known ones */
 import type { Disk } from '../disk/disk.js'
-import { integerOption, signalOption } from '../base/option-values.js'
+import { integerOption, signalOption } from '../base/options.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import { queryOf, type HistoryEntry, type HistoryQuery, type HistorySelector } from './history-entry.js'
 import { filterPath, historyDirectory, historyFiles, linesPath, type HistoryFile } from './history-files.js'

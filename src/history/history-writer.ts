@@ -7,7 +7,7 @@
  * 3. A block of a file is written once: a torn write leaves rubbish in all of it.
  * 4. Files go whole, the oldest first, by age and by the bytes of all. */
 import type { Disk, DiskFile } from '../disk/disk.js'
-import { unlinkIfThere } from '../disk/unlink-if-there.js'
+import { unlinkIfThere } from '../disk/names.js'
 import type { OutcomeGap } from '../engine/outcomes/consume.js'
 import { roundUpToBlock } from '../log/segment.js'
 import type { QueueOutcome } from '../record/outcome.js'

@@ -3,8 +3,7 @@
  * outcomes that the queue keeps, and what it cannot keep for so long is missing. */
 import type { Clock, Timer } from '../base/clock.js'
 import { pause } from '../base/clock.js'
-import { checkOptionNames } from '../base/option-names.js'
-import { integerOption } from '../base/option-values.js'
+import { checkOptionNames, integerOption } from '../base/options.js'
 import type { Disk } from '../disk/disk.js'
 import type { OutcomeBatchesRequest, OutcomeGap } from '../engine/outcomes/consume.js'
 import { isWaybillError, type ErrorCode } from '../errors.js'

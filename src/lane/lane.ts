@@ -111,3 +111,14 @@ export class Lane {
     return this.logs === undefined ? !this.runner.isBehind : this.runner.position >= this.logs.envelopes.end
   }
 }
+
+/** Names of queues as operators know them.
+ * Invariant: Postfix's words wherever a person or a program reads them; kinds of lanes
+ * have our words. */
+export type QueueName = 'incoming' | 'active' | 'deferred' | 'hold'
+
+export function queueNameOf(where: LaneKind): Exclude<QueueName, 'active'>
+export function queueNameOf(where: LaneKind | 'active'): QueueName
+export function queueNameOf(where: LaneKind | 'active'): QueueName {
+  return where === 'retry' ? 'deferred' : where
+}

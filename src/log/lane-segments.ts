@@ -4,7 +4,7 @@
  * then, or behind it. */
 import type { Prng } from '../base/prng.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
-import { unlinkIfThere } from '../disk/unlink-if-there.js'
+import { unlinkIfThere } from '../disk/names.js'
 import { isWaybillError } from '../errors.js'
 import type { SegmentFiles } from './segment-files.js'
 import { encodeSegmentHeader, segmentIndexOf, segmentName, segmentSeed } from './segment.js'

@@ -11,7 +11,7 @@
  *    file that a full disk does not unlink is not used; the next start takes it over. */
 import { assert } from '../base/assert.js'
 import { fileSystemTraits, type Disk, type DiskFile, type DiskTraits } from '../disk/disk.js'
-import { unlinkIfThere } from '../disk/unlink-if-there.js'
+import { unlinkIfThere } from '../disk/names.js'
 import { isWaybillError, type WaybillError } from '../errors.js'
 import { encodeSegmentHeader, segmentName } from './segment.js'
 

@@ -10,7 +10,7 @@
  * and makes segments whose epochs it does not name. */
 import type { Clock } from '../base/clock.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
-import { unlinkIfThere } from '../disk/unlink-if-there.js'
+import { unlinkIfThere } from '../disk/names.js'
 import { isWaybillError } from '../errors.js'
 import {
   decodeLimitSlots,

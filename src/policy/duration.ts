@@ -3,7 +3,7 @@
  * durationMsMax. A span is a sum of numbers with units, in any order. A number without a unit is an
  * error, because `60` could mean seconds or minutes. */
 import { assert } from '../base/assert.js'
-import { asGiven } from '../base/option-values.js'
+import { asGiven } from '../base/options.js'
 import { WaybillError } from '../errors.js'
 
 /** A hundred years: sums of instants and spans stay exact integers. */

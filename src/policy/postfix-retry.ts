@@ -6,7 +6,7 @@
  * Why: Postfix has no jitter, so a site that was down gets all its mail at once, every 4000 s.
  * @see QSHAPE_README, "thundering herd" */
 import { assert } from '../base/assert.js'
-import { checkOptionNames, type OptionNames } from '../base/option-names.js'
+import { checkOptionNames, type OptionNames } from '../base/options.js'
 import { WaybillError } from '../errors.js'
 import { checkDurationMs } from './duration.js'
 import { checkJitter, intervalFor, intervalsOf, jitterDefault, oneOf, scattered } from './intervals.js'

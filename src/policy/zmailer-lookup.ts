@@ -5,8 +5,7 @@
  * @see ZMailer manual, chapter Scheduler, Clause selection */
 import type { DeliveryLimits } from './delivery-limits.js'
 import { globMatches } from './glob.js'
-import type { SettingName, ZmailerClause } from './zmailer-clauses.js'
-import type { ZmailerSettings } from './zmailer-keywords.js'
+import type { SettingName, ZmailerClause, ZmailerSettings } from './zmailer-clauses.js'
 
 /** What maxta, maxchannel and maxring mean when they are 0. */
 export const agentCountDefault = 1000

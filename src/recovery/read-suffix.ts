@@ -1,11 +1,13 @@
 /** Reads the working suffix into a working set. */
 import { nowhere, type Position } from '../base/position.js'
 import type { Journal } from '../log/journal.js'
+import type { SegmentFiles } from '../log/segment-files.js'
 import { decodeDelivery } from '../record/delivery.js'
 import { decodeEnvelope, mayHaveKey } from '../record/envelope.js'
 import { decodeFinish } from '../record/finish.js'
 import { classAt, kindAt, kinds, payloadAt, timeAt } from '../record/frame.js'
 import type { AcceptedKey } from '../record/keys.js'
+import { decodeMarks } from '../record/marks.js'
 import { decodeReplaced } from '../record/replaced.js'
 import { decodeStart } from '../record/start.js'
 import { WorkingSet, type SuffixFacts } from './working-set.js'
@@ -54,4 +56,21 @@ export async function readSuffix(
     }
   })
   return { working, spoolsNamed, keyed }
+}
+
+/** Marked envelopes that the runner has not passed: from a lane's chain of `marks` records, the
+ * checkpoint's first, back to the runner's position.
+ * @param log the log that holds the lane's envelopes
+ * @throws WaybillError LOG_CORRUPT */
+export async function readMarks(log: SegmentFiles, last: Position, runner: Position): Promise<Position[]> {
+  const marked: Position[] = []
+  // A record names envelopes that stand before it.
+  for (let at = last; at !== nowhere && at >= runner;) {
+    const frame = await log.frame(at)
+    if (frame.kind !== 'marks') throw log.corrupt(at, `a ${frame.kind} record stands where marks should`)
+    const { previous, envelopes } = decodeMarks(frame.payload)
+    for (const envelope of envelopes) if (envelope >= runner) marked.push(envelope)
+    at = previous
+  }
+  return marked
 }

@@ -4,8 +4,7 @@
  * @see https://github.com/standard-webhooks/standard-webhooks */
 import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkOptionNames } from '../base/option-names.js'
-import { integerOption, waitMsMax } from '../base/option-values.js'
+import { checkOptionNames, integerOption, waitMsMax } from '../base/options.js'
 import { WaybillError } from '../errors.js'
 import { isTag } from '../engine/accept/submission-terms.js'
 import type { OutcomeBatchesRequest, OutcomeGap } from '../engine/outcomes/consume.js'

@@ -2,7 +2,7 @@
  * Invariant: every result of `checkedParameters` lies within its bounds, and no
  * reader checks again. */
 import { WaybillError } from '../errors.js'
-import { parseFeedback } from './feedback.js'
+import { parseFeedback } from './concurrency.js'
 import type {
   CheckedParameters,
   SchedulerOptions,

@@ -4,7 +4,7 @@
  * are whole numbers below 2³⁰, seconds at most 100 000 000, where no bound is said
  * (parameter-bounds.ts). A queue-wide `defaultX` holds for every transport, the same name without
  * `default` for one transport. */
-import type { Feedback } from './feedback.js'
+import type { Feedback } from './concurrency.js'
 
 /** Parameters that a transport can have for itself. */
 export interface TransportParameters {

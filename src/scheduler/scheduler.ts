@@ -33,7 +33,7 @@ import { SchedulerState } from './state.js'
 import { withdrawMessage } from './withdrawal.js'
 
 export type * from './face.js'
-export { inScheduler } from './messages.js'
+export { inScheduler } from './message.js'
 export type { DestinationInspection, JobInspection, SchedulerInspection } from './inspect.js'
 export type {
   SchedulerOptions,

@@ -5,8 +5,8 @@ import { block } from './blockers.js'
 import { limitRate } from './concurrency.js'
 import { dequeue, type QueuedEntry } from './entry.js'
 import { readOn } from './intake.js'
-import type { Job } from './job.js'
 import { retireJob } from './job-life.js'
+import type { Job } from './job.js'
 import { nextPeer, type Peer } from './peer.js'
 import { countSlot, preempt } from './preemption.js'
 import type { SchedulerState } from './state.js'
@@ -97,4 +97,56 @@ function selectPeer(state: SchedulerState, job: Job): Peer | undefined {
     return undefined
   readOn(state, message)
   return job.waiting > 0 ? nextPeer(job) : undefined
+}
+
+/** Requests of one transport that may wait for a delivery agent. */
+const pendingMax = 2
+
+/** The ring of transports, in the order of their turns.
+ * Invariant: a transport that was taken comes last; those passed on the way stay, in their order,
+ * just before it. */
+export class Rotation {
+  readonly #ring: Transport[] = []
+  #head = 0
+
+  /** A new transport is the next in turn. */
+  add(transport: Transport): void {
+    this.#ring.splice(this.#head, 0, transport)
+  }
+
+  get size(): number {
+    return this.#ring.length
+  }
+
+  *[Symbol.iterator](): Generator<Transport> {
+    for (let i = 0; i < this.#ring.length; i++) yield this.#ring[(this.#head + i) % this.#ring.length]!
+  }
+
+  /** The next transport that has an entry to select and a process for it. */
+  takeFree(): Transport | undefined {
+    const ring = this.#ring
+    const length = ring.length
+    for (let i = 0, at = this.#head; i < length; i++) {
+      const transport = ring[at]!
+      at = at + 1 === length ? 0 : at + 1
+      if (!transport.isSelectable) continue
+      this.#head = at
+      return transport
+    }
+    return undefined
+  }
+
+  /** The next transport that has more entries to select than requests that wait. */
+  takeForRequest(): Transport | undefined {
+    const ring = this.#ring
+    for (let i = 0; i < ring.length; i++) {
+      const at = (this.#head + i) % ring.length
+      const transport = ring[at]!
+      if (transport.dead !== undefined || transport.pending >= pendingMax) continue
+      if (!transport.hasOpen(transport.pending + 1)) continue
+      this.#head = (at + 1) % ring.length
+      return transport
+    }
+    return undefined
+  }
 }

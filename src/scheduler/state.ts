@@ -1,14 +1,13 @@
 /** The state that the parts of one scheduler share.
  * Invariant: `recipientCount` ≤ `recipientBound`: recipients in memory, and promised ones, never
  * exceed the document's formula. */
-import type { Message } from './message.js'
-import { Messages } from './messages.js'
+import { Messages, type Message } from './message.js'
 import type { SchedulerHost } from './face.js'
 import { FreeList } from '../base/free-list.js'
 import type { Job } from './job.js'
 import type { Peer } from './peer.js'
 import type { CheckedParameters } from './parameters.js'
-import { Rotation } from './rotation.js'
+import { Rotation } from './selection.js'
 import type { Count, Ring } from './shared-bounds.js'
 import { Timers } from './timers.js'
 import { Transport } from './transport.js'

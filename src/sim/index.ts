@@ -1,7 +1,7 @@
 /** `waybill/sim`: the simulated world, and crash tests of an embedder's transport. See
  * README.md. */
 export { SimWorld, type RunOptions, type WorldOptions } from './world/world.js'
-export { SimClock } from './world/sim-clock.js'
+export { SimClock } from './world/world.js'
 export { SimDisk, type DiskObserver, type NumberedOperation, type SimDiskOptions } from './disk/sim-disk.js'
 export { DiskImage, type DeviceSize } from './disk/disk-image.js'
 export type { CrashOptions, CrashState } from './disk/crash-states.js'

@@ -5,8 +5,7 @@
  * others after the first submission or attempt of a life, within as many calls as an undisturbed
  * rehearsal takes. */
 import { domainOf } from '../base/mail-address.js'
-import { checkOptionNames, type OptionNames } from '../base/option-names.js'
-import { integerOption } from '../base/option-values.js'
+import { checkOptionNames, integerOption, type OptionNames } from '../base/options.js'
 import { below, seededPrng } from '../base/prng.js'
 import type { Transport } from '../delivery/transport.js'
 import { openQueue } from '../queue.js'

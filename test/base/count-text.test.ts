@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countText } from '../../src/base/count-text.js'
+import { countText } from '../../src/base/text.js'
 
 test.each([
   [0, '0 messages'],

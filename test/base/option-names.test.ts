@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkOptionNames } from '../../src/base/option-names.js'
+import { checkOptionNames } from '../../src/base/options.js'
 
 interface Options {
   readonly size?: number

@@ -5,7 +5,7 @@ import {
   isRecordText,
   methodsOption,
   signalOption,
-} from '../../src/base/option-values.js'
+} from '../../src/base/options.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import { smtpTransport } from '../../src/relay/smtp-out/smtp-out.js'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { headerBytesMax, originalHeader } from '../../src/bounce/original-header.js'
+import { headerBytesMax, originalHeader } from '../../src/bounce/original.js'
 
 const header = (text: string, dataBytes = text.length): string =>
   originalHeader(Buffer.from(text, 'latin1'), dataBytes).toString('latin1')

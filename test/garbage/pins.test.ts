@@ -2,8 +2,7 @@
  * and it is below the floor. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Garbage } from '../../src/garbage/garbage.js'
-import { SegmentPins } from '../../src/garbage/pins.js'
+import { Garbage, SegmentPins } from '../../src/garbage/pins.js'
 
 test('a segment given up after the capture is not garbage when that checkpoint is durable', () => {
   const pins = new SegmentPins()

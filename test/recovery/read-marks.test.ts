@@ -5,7 +5,7 @@ import { SegmentFiles } from '../../src/log/segment-files.js'
 import { segmentName } from '../../src/log/segment.js'
 import { frameBytes, kinds, type Kind } from '../../src/record/frame.js'
 import { encodeMarks } from '../../src/record/marks.js'
-import { readMarks } from '../../src/recovery/read-marks.js'
+import { readMarks } from '../../src/recovery/read-suffix.js'
 import { memoryDisk } from '../log/memory-disk.js'
 import { SegmentContent } from '../log/segment-content.js'
 

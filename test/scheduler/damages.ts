@@ -89,13 +89,13 @@ export const selectionDamages: readonly Damage[] = [
   },
   {
     rule: 'transports take turns',
-    file: 'rotation.ts',
+    file: 'selection.ts',
     find: 'this.#head = at\n',
     replace: '',
   },
   {
     rule: 'two requests of a transport wait at most',
-    file: 'rotation.ts',
+    file: 'selection.ts',
     find: 'const pendingMax = 2',
     replace: 'const pendingMax = 3',
   },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { feedbackAt, parseFeedback } from '../../src/scheduler/feedback.js'
+import { feedbackAt, parseFeedback } from '../../src/scheduler/concurrency.js'
 import { checkedParameters } from '../../src/scheduler/parameter-bounds.js'
 import type { SchedulerOptions } from '../../src/scheduler/parameters.js'
 

@@ -1,8 +1,7 @@
 /** Lists messages: active ones from memory, waiting ones from their lanes, a few at a time.
  * It shows the queue at the time of the call: a message that moves meanwhile is listed at
  * its old place. */
-import { checkOptionNames } from '../../base/option-names.js'
-import { signalOption } from '../../base/option-values.js'
+import { checkOptionNames, signalOption } from '../../base/options.js'
 import type { ActiveMessage } from '../../active/active-message.js'
 import { WaybillError } from '../../errors.js'
 import { holdLane, type Lane } from '../../lane/lane.js'

@@ -2,8 +2,7 @@
  * Invariant: a page costs a bounded time and bounded memory, however many messages the queue has
  * and however few match; a cursor is a place in a log, never a number of messages to pass over.
  * Messages that move between two pages are listed twice or not at all; all others once. */
-import { checkOptionNames } from '../../base/option-names.js'
-import { integerOption, signalOption } from '../../base/option-values.js'
+import { checkOptionNames, integerOption, signalOption } from '../../base/options.js'
 import { position, type Position } from '../../base/position.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import type { ActiveMessage } from '../../active/active-message.js'

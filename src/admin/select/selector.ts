@@ -5,8 +5,7 @@
  *    3. all mail is deleted */
 import { comparableDomain, comparableDomainOf } from '../../base/mail-address.js'
 import { WaybillError } from '../../errors.js'
-import type { LaneKind } from '../../lane/lane.js'
-import { queueNameOf, type QueueName } from '../../lane/queue-name.js'
+import { queueNameOf, type LaneKind, type QueueName } from '../../lane/lane.js'
 import type { Envelope } from '../../record/envelope.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import { tagsOf } from '../../record/terms.js'

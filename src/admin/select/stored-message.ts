@@ -1,8 +1,7 @@
 /** One message of the queue, found by its id, with its data. */
 import { ActiveMessage } from '../../active/active-message.js'
 import { nowhere } from '../../base/position.js'
-import { checkOptionNames } from '../../base/option-names.js'
-import { signalOption } from '../../base/option-values.js'
+import { checkOptionNames, signalOption } from '../../base/options.js'
 import type { Engine } from '../../engine/engine.js'
 import type { Parts } from '../../engine/life/parts.js'
 import { listedMessage, selected, soonAtLeast, type ListedMessage, type ListOptions } from './listing.js'

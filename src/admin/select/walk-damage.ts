@@ -1,7 +1,7 @@
 /** Collects damage while messages are listed.
  * Invariant: one unreadable message or lane never ends a listing; the first error is thrown after
  * everything else. */
-import { countText } from '../../base/count-text.js'
+import { countText } from '../../base/text.js'
 import type { MessageId } from '../../base/message-id.js'
 import { isWaybillError, WaybillError, type ErrorCode } from '../../errors.js'
 import type { Life } from '../../engine/life/life.js'

@@ -3,7 +3,7 @@
  * deferred as before. Mail that waits to be asked for (queueonly) is attempted, too: of a message
  * with several nexthops, where one is selected, the recipients there. */
 import { pause } from '../../base/clock.js'
-import { checkOptionNames } from '../../base/option-names.js'
+import { checkOptionNames } from '../../base/options.js'
 import { hasManyMarks } from '../../engine/checkpoint/capture.js'
 import type { Selected } from '../select/listing.js'
 import { selected } from '../select/listing.js'

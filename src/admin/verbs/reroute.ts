@@ -2,8 +2,7 @@
  * Messages on hold stay there; others are due now, because the old route's interval no
  * longer matters. */
 import { isOnHold } from '../select/listing.js'
-import { checkOptionNames } from '../../base/option-names.js'
-import { isRecordText } from '../../base/option-values.js'
+import { checkOptionNames, isRecordText } from '../../base/options.js'
 import type { OpenedEngine } from '../../engine/open.js'
 import type { Selector } from '../select/selector.js'
 import { WaybillError } from '../../errors.js'

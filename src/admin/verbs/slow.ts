@@ -1,7 +1,6 @@
 /** Slows deliveries to a nexthop for a time. It holds in this life: a count that is not durable can
  * let one delivery too many begin, and one that were would cost each delivery a sync. */
-import { checkOptionNames } from '../../base/option-names.js'
-import { integerOption } from '../../base/option-values.js'
+import { checkOptionNames, integerOption } from '../../base/options.js'
 import type { OpenedEngine } from '../../engine/open.js'
 import { WaybillError } from '../../errors.js'
 import { rateCountMax, rateMsMax } from '../../policy/rate.js'

@@ -4,8 +4,7 @@
  *   1. suspended, and the operator has the answer
  *   2. crash, before any checkpoint
  *   3. the next life delivers there */
-import { checkOptionNames } from '../../base/option-names.js'
-import { integerOption, isRecordText } from '../../base/option-values.js'
+import { checkOptionNames, integerOption, isRecordText } from '../../base/options.js'
 import {
   suspendedNameBytesMax,
   type Suspension,

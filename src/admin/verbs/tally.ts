@@ -1,6 +1,5 @@
 /** Counts a verb's results and says whether it continues. */
-import type { OptionNames } from '../../base/option-names.js'
-import { integerOption, signalOption } from '../../base/option-values.js'
+import { integerOption, signalOption, type OptionNames } from '../../base/options.js'
 import { WaybillError } from '../../errors.js'
 import { checkAborted, verbAborted, type ListedMessage } from '../select/listing.js'
 

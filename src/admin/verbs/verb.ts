@@ -1,5 +1,5 @@
 /** The common part of all verbs: a selector in, counts out. */
-import { checkOptionNames } from '../../base/option-names.js'
+import { checkOptionNames } from '../../base/options.js'
 import type { OpenedEngine } from '../../engine/open.js'
 import { checkSelector, type Selector } from '../select/selector.js'
 import { WaybillError } from '../../errors.js'

@@ -1,6 +1,6 @@
 /** Tags, times and the trace of a submission, checked. */
 import type { Clock } from '../../base/clock.js'
-import { asGiven, isRecordText } from '../../base/option-values.js'
+import { asGiven, isRecordText } from '../../base/options.js'
 import { WaybillError } from '../../errors.js'
 import {
   tagBytesMax,

@@ -4,8 +4,7 @@
  * source, also when the queue or the source fails meanwhile: the error is thrown behind the last
  * result. So the caller knows of each message whether it is in the queue. */
 import { onAbort } from '../../base/on-abort.js'
-import { checkOptionNames, type OptionNames } from '../../base/option-names.js'
-import { integerOption, signalOption } from '../../base/option-values.js'
+import { checkOptionNames, integerOption, signalOption, type OptionNames } from '../../base/options.js'
 import { isWaybillError, WaybillError, type ErrorCode } from '../../errors.js'
 import { aborted, type Submission } from './submission.js'
 import type { Accepted } from './tickets.js'

@@ -3,7 +3,7 @@
  * Invariant: marks that are in no record yet are appended in the same step, so that the lane's
  * captured end covers them. */
 import { nowhere, position, type Position } from '../../base/position.js'
-import type { CapturedPins } from '../../garbage/garbage.js'
+import type { CapturedPins } from '../../garbage/pins.js'
 import type { Lane } from '../../lane/lane.js'
 import type { LaneLog } from '../../log/lane-log.js'
 import type { Checkpoint, LanePositions } from '../../record/checkpoint.js'

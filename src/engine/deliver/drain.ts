@@ -1,7 +1,7 @@
 /** Drains a life: no attempt begins, and those under way get the time to end.
  * Invariant: a life that is drained has no attempt under way and no outcome that is not durable, so
  * a crash behind it repeats no delivery. Draining itself writes nothing. */
-import { signalOption } from '../../base/option-values.js'
+import { signalOption } from '../../base/options.js'
 import { onAbort } from '../../base/on-abort.js'
 import type { Parts } from '../life/parts.js'
 import type { Dispatch } from './dispatch.js'

@@ -2,7 +2,7 @@
  * further transports.
  * Invariant: everything is checked before anything has changed. A transport that the queue has
  * stays, and so do messages that were routed to it. */
-import { checkOptionNames } from '../../base/option-names.js'
+import { checkOptionNames } from '../../base/options.js'
 import { WaybillError } from '../../errors.js'
 import type { RetryPolicy } from '../../policy/retry-policy.js'
 import { checkLimits, checkPolicy, checkScheduler, checkShaping, checkTransports } from './option-checks.js'

@@ -4,7 +4,7 @@
 import { EventEmitter } from 'node:events'
 import { callListener, listenerDefectText } from '../../delivery/call-listener.js'
 import type { MessageId } from '../../base/message-id.js'
-import type { OptionNames } from '../../base/option-names.js'
+import type { OptionNames } from '../../base/options.js'
 import type { OutcomeTls } from '../../delivery/transport.js'
 import { WaybillError, type WarningCode } from '../../errors.js'
 import type { FeedbackEvent } from '../../scheduler/scheduler.js'

@@ -1,6 +1,6 @@
 /** Options that are made elsewhere, a policy and the scheduler's parameters, checked before
  * anything is written. */
-import { integerOption } from '../../base/option-values.js'
+import { integerOption } from '../../base/options.js'
 import { WaybillError } from '../../errors.js'
 import { parseGlob } from '../../policy/glob.js'
 import type { RetryPolicy } from '../../policy/retry-policy.js'

@@ -2,8 +2,13 @@
  * and nowhere else. */
 import { systemClock, type Clock } from '../../base/clock.js'
 import type { AskedRecipient } from '../../base/notification.js'
-import { checkOptionNames, type OptionNames } from '../../base/option-names.js'
-import { integerOption, methodsOption, waitMsMax } from '../../base/option-values.js'
+import {
+  checkOptionNames,
+  integerOption,
+  methodsOption,
+  waitMsMax,
+  type OptionNames,
+} from '../../base/options.js'
 import { systemPrng, type Prng } from '../../base/prng.js'
 import { isReportingMta } from '../../bounce/report.js'
 import { checkedDeadlineMs, type AttemptOptions } from '../../delivery/attempt.js'

@@ -1,7 +1,7 @@
 /** What the engine's own parts share: the ports, and the state of this life. Wired
  * once, in open.ts. */
 import type { ActiveSet } from '../../active/active-set.js'
-import type { Garbage } from '../../garbage/garbage.js'
+import type { Garbage } from '../../garbage/pins.js'
 import type { Lane } from '../../lane/lane.js'
 import type { Lanes } from '../../lane/lanes.js'
 import type { Journal } from '../../log/journal.js'
@@ -11,8 +11,7 @@ import type { KnownKeys } from '../keys/known-keys.js'
 import type { Outcomes } from '../outcomes/outcomes.js'
 import type { Suspensions } from './suspensions.js'
 import type { QueueEmitter } from './events.js'
-import type { Life } from './life.js'
-import type { LifeClock } from './life-clock.js'
+import type { Life, LifeClock } from './life.js'
 import type { Ownership } from './ownership.js'
 import type { MessageReader } from '../message/message-reader.js'
 import type { EngineOptions } from './options.js'

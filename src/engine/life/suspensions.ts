@@ -4,7 +4,7 @@
  * one. Their end is a time of the wall clock, because a crash must not lengthen it. */
 import type { Clock, Timer } from '../../base/clock.js'
 import { comparableDomain } from '../../base/mail-address.js'
-import { waitMsMax } from '../../base/option-values.js'
+import { waitMsMax } from '../../base/options.js'
 import type { SuspensionRecord } from '../../record/checkpoint.js'
 import type { DeferReason } from '../../scheduler/scheduler.js'
 

@@ -5,7 +5,7 @@
  * suffix nor older than that is an orphan of the crash. What a full disk does not let go is
  * pending, too: it is tried for again at each checkpoint, and by the next start. */
 import type { Disk, DiskFile } from '../../disk/disk.js'
-import { unlinkIfThere } from '../../disk/unlink-if-there.js'
+import { unlinkIfThere } from '../../disk/names.js'
 import { isWaybillError } from '../../errors.js'
 import { spoolDirectory, spoolPath } from '../../directory/paths.js'
 

@@ -2,7 +2,7 @@
  * Invariant: an outcome counts as consumed when the consumer asks for the next one. A crash before
  * that, or before the checkpoint that says it, gives it again: at least once, never not at all. */
 import { onAbort } from '../../base/on-abort.js'
-import { integerOption, isRecordText, signalOption } from '../../base/option-values.js'
+import { integerOption, isRecordText, signalOption } from '../../base/options.js'
 import type { Position } from '../../base/position.js'
 import { WaybillError } from '../../errors.js'
 import type { ReadOutcomes } from './kept-outcomes.js'

@@ -1,7 +1,7 @@
 /** The lanes of this life: their logs cut at the checkpointed ends, those of new intervals made. */
 import { assert } from '../../base/assert.js'
 import type { Position } from '../../base/position.js'
-import type { Garbage } from '../../garbage/garbage.js'
+import type { Garbage } from '../../garbage/pins.js'
 import { holdLane, incomingLane, Lane, type LaneLogs } from '../../lane/lane.js'
 import { planLanes } from '../../lane/lane-plan.js'
 import { Lanes } from '../../lane/lanes.js'

@@ -13,8 +13,7 @@ import { decodeCheckpoint, trustedEndIn, type Checkpoint } from '../../record/ch
 import type { JournalTail } from '../../recovery/journal-tail.js'
 import { journalFiles, laneFiles } from '../../directory/log-files.js'
 import type { QueueHeader } from '../../directory/header.js'
-import { readMarks } from '../../recovery/read-marks.js'
-import { readSuffix, type KeyedEnvelope } from '../../recovery/read-suffix.js'
+import { readMarks, readSuffix, type KeyedEnvelope } from '../../recovery/read-suffix.js'
 import type { WorkingSet } from '../../recovery/working-set.js'
 import type { Spool } from '../message/spool.js'
 

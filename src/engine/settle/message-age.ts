@@ -8,7 +8,7 @@
  *      Or it comes to its age in 2046.
  * Smaller errors only make mail younger, by as much as they are. */
 
-import { clockErrorMinMs, type LifeClock } from '../life/life-clock.js'
+import { clockErrorMinMs, type LifeClock } from '../life/life.js'
 
 /** Milliseconds since 1970. */
 export interface Now {

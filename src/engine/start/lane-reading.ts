@@ -7,7 +7,7 @@ import type { Lane } from '../../lane/lane.js'
 import { readAheadBytesMax, readAheadCountMax } from '../../lane/runner.js'
 import { decodeEnvelope } from '../../record/envelope.js'
 import { classAt, kindAt, kinds, payloadAt, payloadBytesAt, timeAt } from '../../record/frame.js'
-import { readMarks } from '../../recovery/read-marks.js'
+import { readMarks } from '../../recovery/read-suffix.js'
 import type { Parts } from '../life/parts.js'
 import { trustedEndOf } from './waiting.js'
 

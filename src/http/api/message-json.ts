@@ -1,7 +1,7 @@
 /** Messages as the API shows them, and selectors as the query of a request names them. Pure. */
 import type { ListedMessage } from '../../admin/select/listing.js'
 import { checkSelector, type Selector } from '../../admin/select/selector.js'
-import { queueNameOf, type QueueName } from '../../lane/queue-name.js'
+import { queueNameOf, type QueueName } from '../../lane/lane.js'
 import { parseDuration } from '../../policy/duration.js'
 import type { Schema } from './route.js'
 import { text } from './schemas.js'

@@ -1,7 +1,7 @@
 /** What an operator should look at, in sentences. Pure.
  * Invariant: a problem stands here as long as its cause does; a `warning` of the queue, which is an
  * event, for an hour. */
-import { countText } from '../../base/count-text.js'
+import { countText } from '../../base/text.js'
 import type { Room } from '../../engine/accept/space-watch.js'
 import { isOrdered } from '../../engine/deliver/destinations-now.js'
 import { everyName } from '../../engine/life/suspensions.js'

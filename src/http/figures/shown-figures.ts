@@ -1,7 +1,7 @@
 /** Figures as the API shows them. Pure. */
 import type { LaneStatistics, QueueStatistics } from '../../admin/select/statistics.js'
 import type { Room } from '../../engine/accept/space-watch.js'
-import { queueNameOf } from '../../lane/queue-name.js'
+import { queueNameOf } from '../../lane/lane.js'
 import type { ShownDestination } from './destinations.js'
 import type { Problem } from './problems.js'
 import type { Counts } from './traffic.js'

@@ -14,7 +14,7 @@ import { historyOf } from '../../inspect/records/history.js'
 import { isStillNeeded, snapshotAt } from '../../inspect/records/past.js'
 import { fieldsOf, type LoggedRecord } from '../../inspect/records/records.js'
 import { verify } from '../../inspect/verify/verify.js'
-import { queueNameOf, type QueueName } from '../../lane/queue-name.js'
+import { queueNameOf, type QueueName } from '../../lane/lane.js'
 import {
   findingsMax,
   type InspectionAnswer,

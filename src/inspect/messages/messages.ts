@@ -5,10 +5,10 @@
  * reported and skipped. */
 import { ActiveMessage } from '../../active/active-message.js'
 import { position, type Position } from '../../base/position.js'
-import { queueNameOf } from '../../lane/queue-name.js'
+import { queueNameOf } from '../../lane/lane.js'
 import { decodeEnvelope, type Envelope } from '../../record/envelope.js'
 import { classAt, kindAt, kinds, payloadAt, timeAt } from '../../record/frame.js'
-import { readMarks } from '../../recovery/read-marks.js'
+import { readMarks } from '../../recovery/read-suffix.js'
 import type { WorkingMessage } from '../../recovery/working-set.js'
 import { damageAt, findingOf, isDamage, type Finding, type Report } from '../damage/finding.js'
 import { LostStarts } from './lost-starts.js'

@@ -1,7 +1,7 @@
 /** One message of the queue as an inspection finds it, and the selection of messages. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import { comparableDomainOf } from '../../base/mail-address.js'
-import type { QueueName } from '../../lane/queue-name.js'
+import type { QueueName } from '../../lane/lane.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import { tagsOf } from '../../record/terms.js'
 import type { Located } from './message-content.js'

@@ -1,6 +1,5 @@
 /** A transport that hands mail to programs: one command, and a pool of its agents. */
-import { checkOptionNames, type OptionNames } from '../../base/option-names.js'
-import { integerOption } from '../../base/option-values.js'
+import { checkOptionNames, integerOption, type OptionNames } from '../../base/options.js'
 import type { DeliveryRequest, DeliveryResult, Transport } from '../../delivery/transport.js'
 import { WaybillError } from '../../errors.js'
 import { commandWords } from '../../policy/command-words.js'

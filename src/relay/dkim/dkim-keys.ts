@@ -3,7 +3,7 @@
  * 1024 to 4096 bits (RFC 8301 §3.2), or Ed25519 (RFC 8463). A domain has one of each kind at most,
  * and both sign: many know RSA alone. */
 import { createPrivateKey, KeyObject } from 'node:crypto'
-import { checkOptionNames } from '../../base/option-names.js'
+import { checkOptionNames } from '../../base/options.js'
 import { WaybillError, type Place } from '../../errors.js'
 import { asciiName } from '../tables/mail-destination.js'
 

@@ -5,14 +5,13 @@
  * from its beginning, a piece at a time.
  *
  * A key signs for about a millisecond (RSA of 2048 bits). On the thread of the queue everything
- * would wait for it, so it is on those of Node's pool, a few at a time (signing-turns.ts). */
+ * would wait for it, so it is on those of Node's pool, a few at a time. */
+import { availableParallelism } from 'node:os'
 import { systemClock, type Clock } from '../../base/clock.js'
-import { authorDomain } from './author-domain.js'
-import { BodyHash } from './body-hash.js'
-import { dkimKeysOf, type DkimKey, type DkimKeys, type SigningKey } from './dkim-keys.js'
-import { signatureField, signedHeader, type SignedHeader } from './dkim-signature.js'
 import { HeaderEnd, headerFields } from '../../base/header.js'
-import { inTurn } from './signing-turns.js'
+import { authorDomain } from './author-domain.js'
+import { BodyHash, signatureField, signedHeader, type SignedHeader } from './dkim-signature.js'
+import { dkimKeysOf, type DkimKey, type DkimKeys, type SigningKey } from './dkim-keys.js'
 
 /** A header longer than this is not signed, bytes: others do not take it either. */
 const headerBytesMax = 256 << 10
@@ -93,5 +92,26 @@ export class DkimSigner {
       for (const key of keys) fields.push(await signatureField(header, bodyHash, key, atMs))
       return Buffer.from(fields.join(''))
     })
+  }
+}
+
+/** Signatures at once, of all transports together, first in, first out: half of Node's pool of four
+ * threads, where the journal's next write waits, too (README.md in this folder has for how long);
+ * and a processor is left to the queue. */
+export const turnsMax: number = availableParallelism() > 2 ? 2 : 1
+
+let signingCount = 0
+/** As many as attempts are under way, at most. */
+const waiting: (() => void)[] = []
+
+export async function inTurn<T>(sign: () => Promise<T>): Promise<T> {
+  if (signingCount < turnsMax) signingCount++
+  else await new Promise<void>((resolve) => waiting.push(resolve))
+  try {
+    return await sign()
+  } finally {
+    const begin = waiting.shift()
+    if (begin === undefined) signingCount--
+    else begin()
   }
 }

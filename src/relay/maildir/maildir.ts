@@ -4,20 +4,20 @@
  * the message's id, so an attempt repeated after a crash writes the same file again. README.md in
  * this folder has the crash stories: why a repeated attempt looks into `cur`, and writes over a
  * file in `new`. */
+import { createHash } from 'node:crypto'
 import { open, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { assert } from '../../base/assert.js'
 import { systemClock, type Clock } from '../../base/clock.js'
-import { checkOptionNames } from '../../base/option-names.js'
-import { errnoOf } from '../../disk/failure.js'
-import { madeDirectory } from '../../disk/made-directory.js'
-import { syncDirectory } from '../../disk/sync-directory.js'
+import { addressOfOrcpt } from '../../base/notification.js'
+import { checkOptionNames } from '../../base/options.js'
 import type { DeliveryRequest, DeliveryResult, Outcome, Transport } from '../../delivery/transport.js'
+import { errnoOf } from '../../disk/failure.js'
+import { madeDirectory } from '../../disk/names.js'
+import { syncDirectory } from '../../disk/sync-directory.js'
 import { WaybillError } from '../../errors.js'
 import { areDelimiters, delimitersWanted, splitAddress } from '../tables/address-extension.js'
-import { addressOfOrcpt } from '../../base/notification.js'
-import { mailboxName } from './mailbox-name.js'
 
 /** Mailboxes written at the same time for one message. */
 const writesMax = 8
@@ -281,4 +281,25 @@ function outcomeOf(error: unknown): Outcome {
   if (errno === undefined) throw error
   const status = errno === 'ENOSPC' ? '4.3.1' : errno === 'EDQUOT' ? '4.2.2' : '4.3.0'
   return { kind: 'deferred', status, reason: (error as Error).message }
+}
+
+const nameBytesMax = 255
+const plain = /^[a-z0-9_@+=-][a-z0-9._@+=-]*$/
+
+/** The directory of an address's Maildir: one path component that every file system takes, without
+ * separators, a leading dot or control characters, in one case, of at most 255 bytes. Different
+ * addresses have different names, except for case and a final dot, which do not matter. */
+export function mailboxName(recipient: string): string {
+  const folded = recipient.normalize('NFC').toLowerCase().replace(/\.$/, '')
+  if (plain.test(folded) && folded.length <= nameBytesMax) return folded
+  let name = ''
+  for (const byte of Buffer.from(folded)) {
+    const char = String.fromCharCode(byte)
+    const keeps = byte < 0x80 && plain.test(name === '' ? char : `a${char}`)
+    name += keeps ? char : `%${byte.toString(16).padStart(2, '0')}`
+  }
+  if (name.length <= nameBytesMax) return name
+  // `~` is never kept, so that no other address has this name.
+  const hash = createHash('sha256').update(folded).digest('hex')
+  return `${name.slice(0, nameBytesMax - hash.length - 1)}~${hash}`
 }

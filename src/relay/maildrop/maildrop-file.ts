@@ -10,9 +10,9 @@ import { join } from 'node:path'
 import { isSubmitterId, newMessageId, type MessageId } from '../../base/message-id.js'
 import { WaybillError } from '../../errors.js'
 import { diskFailure, errnoOf } from '../../disk/failure.js'
-import { madeDirectory } from '../../disk/made-directory.js'
+import { madeDirectory } from '../../disk/names.js'
 import { syncDirectory } from '../../disk/sync-directory.js'
-import type { SubmissionDsn } from '../../engine/accept/submission-dsn.js'
+import type { SubmissionDsn } from '../../engine/accept/submission.js'
 
 export const maildropDirectory = 'maildrop'
 /** Of the queue's owner alone: files that a relay is taking up. */

@@ -13,7 +13,7 @@ import {
   type RecipientDsn,
   type Ret,
 } from '../../base/notification.js'
-import type { SubmissionDsn } from '../../engine/accept/submission-dsn.js'
+import type { SubmissionDsn } from '../../engine/accept/submission.js'
 import { ReplyError } from './reply-error.js'
 
 type Parameters = SMTPServerAddress['args']

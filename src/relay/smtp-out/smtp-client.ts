@@ -8,13 +8,18 @@ import { setImmediate } from 'node:timers'
 import SMTPConnection, { type Options, type SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
 import type { Transcript } from '../../delivery/conversation.js'
 import type { OutcomeTls, RequestDsn } from '../../delivery/transport.js'
-import { handshakeFailed, lost, startTlsRefused, type ClientError } from './client-error.js'
+import {
+  handshakeFailed,
+  lost,
+  startTlsRefused,
+  stepFault,
+  isRefusal,
+  type ClientError,
+} from './smtp-reply.js'
 import { lifeOf, noSink, passOn, type DataSink } from './data-sink.js'
 import { recipientWords, senderWords } from './dsn-words.js'
 import { leavesAsItStands, wroteAtOnce } from '../mime/plain-data.js'
 import { PhasedConnection, type PhaseTimes } from './phased-connection.js'
-import { stepFault } from './replies-in-step.js'
-import { isRefusal } from './smtp-reply.js'
 import { tlsSessionOf } from './tls-terms.js'
 import type { Mail, RecipientReply, Transaction } from './transaction.js'
 

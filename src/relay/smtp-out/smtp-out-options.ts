@@ -3,8 +3,7 @@
  * unencrypted or astray. */
 import type { ConnectionOptions } from 'node:tls'
 import type { Clock } from '../../base/clock.js'
-import { checkOptionNames } from '../../base/option-names.js'
-import { hostOption, integerOption, waitMsMax } from '../../base/option-values.js'
+import { checkOptionNames, hostOption, integerOption, waitMsMax } from '../../base/options.js'
 import type { Conversation } from '../../delivery/conversation.js'
 import { WaybillError } from '../../errors.js'
 import type { DkimKey } from '../dkim/dkim-keys.js'

@@ -3,9 +3,8 @@
  * afterwards. When the end of the data was sent and no reply came, nobody knows whether the server
  * took the message: status 4.4.2, which nothing else here has. */
 import type { DeliveryResult, Outcome, SiteTrouble } from '../../delivery/transport.js'
-import type { ClientError } from './client-error.js'
+import { isClosing, isReply, outcomeOfReply, siteOfReply, type ClientError } from './smtp-reply.js'
 import { remoteWords } from '../../base/remote-words.js'
-import { isClosing, isReply, outcomeOfReply, siteOfReply } from './smtp-reply.js'
 import type { Transaction } from './transaction.js'
 
 export function resultOf(transaction: Transaction, recipients: readonly string[]): DeliveryResult {

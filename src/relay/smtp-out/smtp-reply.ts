@@ -1,6 +1,9 @@
-/** What the replies of a server mean for a recipient. Pure.
- * Invariant: nothing but a 5yz reply to this very transaction makes an outcome `failed`; whatever
- * else happens is tried again. */
+/** What a server says, what it means for a recipient, and how a connection ends. Pure.
+ * Invariants:
+ * 1. Nothing but a 5yz reply to this very transaction makes an outcome `failed`; whatever else
+ * happens is tried again.
+ * 2. A reply counts only where it cannot be another command's (`stepFault`).
+ * 3. What has to do with TLS has the code `ETLS`, whatever nodemailer calls it. */
 import type { Outcome, SiteTrouble } from '../../delivery/transport.js'
 
 /** Where in the session a reply came, as far as it changes the meaning. */
@@ -57,3 +60,85 @@ export const isReply = (text: string): boolean => /^[2-5]\d\d(?:[ -]|$)/.test(te
 export const isRefusal = (text: string): boolean => /^[45]\d\d/.test(text)
 
 export const isClosing = (text: string): boolean => text.startsWith('421')
+
+/** Why a connection ended, or never was: nodemailer's errors, as far as we look at them, in words
+ * that name what was missing. */
+export interface ClientError extends Error {
+  /** `ETLS`: the handshake failed, in whatever way; or there was none to be had, which
+   * has a response. */
+  readonly code?: string | undefined
+  readonly originalCode?: string | undefined
+  readonly command?: string | undefined
+  /** The server's reply, when it is one that made the error. */
+  readonly response?: string | undefined
+  readonly recipient?: string | undefined
+}
+
+/** Nodemailer calls most of them errors of the socket, with OpenSSL's whole line or Node's words
+ * for a hang-up. */
+export function handshakeFailed(error: ClientError & { readonly reason?: string }): ClientError {
+  const { originalCode } = error
+  const detail = originalCode?.startsWith('ERR_SSL_') === true ? error.reason : undefined
+  return Object.assign(new Error(`the TLS handshake failed: ${detail ?? error.message}`, { cause: error }), {
+    code: 'ETLS',
+    originalCode,
+  })
+}
+
+/** Who has to have TLS asks for it unoffered, too. @param ehlo what EHLO was answered */
+export function startTlsRefused(error: ClientError, ehlo: string): ClientError {
+  const what = /^250[ -]STARTTLS\b/im.test(ehlo) ? 'refused' : 'not offered'
+  const { response = '', command } = error
+  const message = `TLS is required, and STARTTLS was ${what}: ${response}`
+  return Object.assign(new Error(message, { cause: error }), { code: 'ETLS', response, command })
+}
+
+export const lost = (): ClientError =>
+  Object.assign(new Error('Connection closed unexpectedly'), { code: 'ECONNECTION' })
+
+/** Lines that a server may send unasked before it is let go. */
+const idleLinesMax = 100
+
+const replyLine = /^(\d{3})(?:[ \t-]|$)/
+
+/** What a server was asked and has said. */
+export interface Exchange {
+  /** Replies that have come and were not looked at, lines joined by `\n`. */
+  readonly waiting: readonly string[]
+  /** Commands, or recipients of LMTP behind the data, that have no reply yet. */
+  readonly askedCount: number
+  /** The end of the data has left. */
+  readonly isBehindData: boolean
+  /** LMTP's replies to that data, up to now; undefined where there is only one. */
+  readonly said: readonly string[] | undefined
+}
+
+/** Whether what a server has said can be told apart, reply by reply. Of a server that says more
+ * than it was asked nobody knows which of its replies is the one too many, so none of them counts,
+ * but where it makes no difference:
+ *    1. LMTP, three recipients, four replies
+ *    2. each is taken for the recipient before
+ *    3. the last one was refused, and counts as delivered
+ * @returns what is wrong */
+export function stepFault({ waiting, askedCount, isBehindData, said }: Exchange): string | undefined {
+  if (waiting.length > askedCount + idleLinesMax) return 'replies without a command'
+  const replies = waiting.filter((reply) => reply.trim() !== '')
+  const odd = replies.find((reply) => !isOneReply(reply) || (isBehindData && !/^[245]/.test(reply)))
+  if (odd !== undefined) return `not an SMTP reply: ${odd}`
+  // A server that closes may say so behind any reply.
+  const meant = replies.filter((reply) => !reply.startsWith('421'))
+  if (askedCount === 0 || meant.length <= askedCount) return undefined
+  if (isBehindData && (said === undefined ? meant[0]!.startsWith('2') : areAlike([...said, ...meant])))
+    return undefined
+  return `a reply too many: ${meant.join(' ')}`
+}
+
+const areAlike = ([first, ...others]: readonly string[]): boolean =>
+  others.every((reply) => reply[0] === first![0])
+
+/** RFC 5321 §4.2.1: each line has the same code.
+ * @see Postfix smtp_chat_resp, which goes on behind others, but not with pipelining */
+function isOneReply(text: string): boolean {
+  const [first, ...others] = text.split('\n').map((line) => replyLine.exec(line)?.[1])
+  return first !== undefined && others.every((code) => code === first)
+}

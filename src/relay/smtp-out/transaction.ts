@@ -1,7 +1,7 @@
 /** One message and one server: the commands, and the known facts at the end. */
 import type { Readable } from 'node:stream'
 import type { RequestDsn } from '../../delivery/transport.js'
-import type { ClientError } from './client-error.js'
+import type { ClientError } from './smtp-reply.js'
 
 export interface Mail {
   readonly sender: string

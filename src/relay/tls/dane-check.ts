@@ -10,8 +10,7 @@
  * the anchor makes a chain no good. */
 import { createPublicKey, X509Certificate } from 'node:crypto'
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls'
-import { extensionsOf, signatureAlgorithmOf } from './certificate-der.js'
-import { isFor } from './certificate-name.js'
+import { extensionsOf, signatureAlgorithmOf, isFor } from './certificate.js'
 import { matches, type TlsaRecord } from './tlsa-record.js'
 
 export interface DanePeer {

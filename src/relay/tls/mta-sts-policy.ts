@@ -3,7 +3,7 @@
  * or there is none. What is returned is remembered for long, and holds nothing of the text
  * that it stood in. */
 import { isIP } from 'node:net'
-import { ownText } from '../../base/own-text.js'
+import { ownText } from '../../base/text.js'
 import { asciiName, isHostName } from '../tables/mail-destination.js'
 
 export interface StsPolicy {

@@ -8,7 +8,7 @@
 import type { IncomingMessage } from 'node:http'
 import { get } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { verifying } from './certificate-name.js'
+import { verifying } from './certificate.js'
 
 export interface StsWeb {
   /** Default 443. */

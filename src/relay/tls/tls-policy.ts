@@ -7,7 +7,7 @@
  *    1. relayhost = [mail.example.net]:587
  *    2. a line `[mail.example.net] secure`
  *    3. it has no effect, and no error is reported */
-import { checkOptionNames } from '../../base/option-names.js'
+import { checkOptionNames } from '../../base/options.js'
 import { WaybillError, type Place } from '../../errors.js'
 import { domainKeys } from '../tables/address-pattern.js'
 import type { DanePeer } from './dane-check.js'

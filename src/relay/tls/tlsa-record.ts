@@ -4,7 +4,7 @@
  *    1. records have SHA-512, and SHA-256 for who knows no better
  *    2. somebody finds a second certificate with that SHA-256 */
 import { createHash, createPublicKey, X509Certificate } from 'node:crypto'
-import { isOneElement, keyInfoOf } from './certificate-der.js'
+import { isOneElement, keyInfoOf } from './certificate.js'
 import type { TlsaData } from '../dns/dns-message.js'
 
 export interface TlsaRecord {

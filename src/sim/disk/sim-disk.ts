@@ -10,7 +10,7 @@ import { WaybillError } from '../../errors.js'
 import { crashStates, type CrashOptions, type CrashState } from './crash-states.js'
 import { DiskImage, Refusal, type DeviceSize } from './disk-image.js'
 import { diskModes, makeDurable, type DiskMode, type DiskModeName } from './disk-mode.js'
-import { FaultPlan, type Fault } from './faults.js'
+import { FaultPlan, refuseInPart, type Fault } from './faults.js'
 import { killStates } from './kill-states.js'
 import {
   describeOperation,
@@ -20,7 +20,6 @@ import {
   type ChangingOperation,
   type Operation,
 } from './operation.js'
-import { refuseInPart } from './refuse.js'
 import { SimDiskFile, type FileCalls } from './sim-disk-file.js'
 import { SimLease } from './sim-lease.js'
 import type { SimWorld } from '../world/world.js'

@@ -4,8 +4,7 @@
  * be lost alone.
  * After a failed sync the kernel calls the pages clean: they stay readable, no later sync writes
  * them, and a power loss may take them. Only a new write makes its whole sector dirty again. */
-import { Content } from './content.js'
-import { ownCopy } from './slab.js'
+import { Content, ownCopy } from './content.js'
 
 export interface PendingWrite {
   readonly kind: 'write'

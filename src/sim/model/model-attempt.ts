@@ -2,7 +2,8 @@
  * is due.
  * Invariant: repeating an attempt that a crash may forget breaks no promise; it counts as a
  * duplicate if the other side has the message. */
-import type { ModelMessage, ModelRecipient } from './model-message.js'
+import { crc32 } from '../../base/checksum.js'
+import type { ModelMessage, ModelRecipient, ReportNames } from './model-message.js'
 import type { Fact } from './pending-facts.js'
 import type { Violate } from './violation.js'
 
@@ -133,4 +134,25 @@ export function judgeHaste(
     if (answeredInLife === life && answeredAtMs < nowMs)
       violate('O3', `the delivery of ${name} to ${address} waited ${nowMs - answeredAtMs} ms for a sync`)
   }
+}
+
+/** Checks the data that a transport reads: it equals the submitted bytes; a report, which the queue
+ * writes, is the same at every attempt.
+ * @param named by the data, of a report */
+export function judgeData(
+  message: ModelMessage,
+  data: Buffer,
+  named: ReportNames | undefined,
+  violate: Violate,
+): void {
+  const { name } = message
+  if (message.data !== undefined) {
+    if (!message.data.equals(data)) violate('O1', `the data of ${name} is not what was submitted`)
+    return
+  }
+  const checksum = crc32(data)
+  if (message.checksum !== undefined && message.checksum !== checksum)
+    violate('O5', `the report ${name} is not the same at every attempt`, { message: name })
+  message.checksum = checksum
+  message.names = named
 }

@@ -3,8 +3,8 @@
  * as delivered if its sender asked for that; no other recipient by any. Delays are reported at most
  * as often as the policy warns, and nothing against the sender's requests. */
 import { envidOf, isTold, orcptOf, relayedOf } from '../workload/asked.js'
-import type { ModelMessage, ReportNames } from './model-message.js'
 import { scriptedEnd } from '../workload/script.js'
+import type { ModelMessage, ReportNames } from './model-message.js'
 import type { Violate } from './violation.js'
 
 /** @param messages all of the run, the reports among them, @param warningCountMax delay warnings
@@ -101,4 +101,26 @@ export function reportNames(report: Buffer): ReportNames {
   }
   const { failed = [], delayed: late = [], delivered = [], relayed = [] } = names
   return { failed, late, delivered, relayed, envid, orcpts, moreCount: Number(more) }
+}
+
+/** Checks that a settled message has ended when no event is left, each recipient as its address
+ * says, or earlier by age or by an order.
+ * @param messages all of the run, @param warningCountMax delay warnings that a sender gets */
+export function judgeEnd(
+  message: ModelMessage,
+  messages: Iterable<ModelMessage>,
+  warningCountMax: number,
+  violate: Violate,
+): void {
+  const { name, state, recipients, expired, deleted } = message
+  if (state === 'refused' || state === 'gone' || state === 'asked') return
+  if (!message.finished) violate('O1', `${name} was settled and never came to its end`)
+  for (const { address, final, deliveryCount } of recipients.values()) {
+    const end = scriptedEnd(address)
+    if (end === 'delivered' && deliveryCount === 0 && !expired && !deleted)
+      violate('O1', `${name} never reached ${address}`)
+    if (end !== 'delivered' && final === 'delivered')
+      violate('O5', `${name} is said to have reached ${address}`)
+  }
+  judgeReports(message, messages, warningCountMax, violate)
 }

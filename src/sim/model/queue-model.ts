@@ -4,13 +4,12 @@
  * its recipient may be attempted once more; a submission that was not settled may be there or
  * not. Nothing else. */
 import type { Meant } from '../workload/carry-out.js'
-import { judgeAttempt, judgeHaste, judgeWait, noteOutcome, type Attempt } from './model-attempt.js'
-import { judgeData } from './model-data.js'
+import { judgeAttempt, judgeHaste, judgeWait, noteOutcome, judgeData, type Attempt } from './model-attempt.js'
 import { judgeListing, type Listed } from './model-listing.js'
 import { copyMessage, newMessage, type ModelMessage, type ReportNames } from './model-message.js'
 import { earliestOf, newReport, stepClock } from './model-message.js'
 import { movesTime } from './model-orders.js'
-import { judgeEnd } from './model-end.js'
+import { judgeEnd } from './model-reports.js'
 import { ModelOutcomes } from './model-outcomes.js'
 import { anyLife, judgeBegin, judgeStanding, type LifeFacts } from './model-life.js'
 import { OrderBook } from './order-book.js'

@@ -7,10 +7,9 @@
  * system's event loop, so setImmediate is used every `breathEvents` events and before time passes,
  * as often as other code (libraries that cut long work) asks for it. */
 import { InvariantError } from '../../base/assert.js'
-import type { Timer } from '../../base/clock.js'
+import type { Timer, Clock } from '../../base/clock.js'
 import { seededPrng, type Prng } from '../../base/prng.js'
 import { EventQueue, type EventOrder } from './event-queue.js'
-import { SimClock } from './sim-clock.js'
 
 export interface WorldOptions {
   readonly seed: number
@@ -152,4 +151,38 @@ async function rest(): Promise<boolean> {
     if (!process.getActiveResourcesInfo().includes('Immediate')) return false
   }
   return true
+}
+
+/** A clock that stands still until the world moves it.
+ * Invariant: monotonic time is the world's and moves only between events; wall time is monotonic
+ * time plus an offset that a test may step either way, like an operator or NTP does. */
+export class SimClock implements Clock {
+  readonly #world: SimWorld
+  #wallOffsetMs: number
+
+  constructor(world: SimWorld, wallStartMs: number) {
+    this.#world = world
+    this.#wallOffsetMs = wallStartMs
+  }
+
+  wallMs(): number {
+    return this.#wallOffsetMs + Math.floor(this.#world.nowMs)
+  }
+
+  monotonicMs(): number {
+    return this.#world.nowMs
+  }
+
+  after(delayMs: number, callback: () => void): Timer {
+    return this.#world.at(this.#world.nowMs + Math.max(0, delayMs), callback)
+  }
+
+  soon(callback: () => void): void {
+    this.#world.enqueue(callback)
+  }
+
+  /** Steps wall time by `byMs`, either way; timers do not notice. */
+  stepWall(byMs: number): void {
+    this.#wallOffsetMs += byMs
+  }
 }

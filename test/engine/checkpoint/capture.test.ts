@@ -9,7 +9,7 @@ import type { Journal } from '../../../src/log/journal.js'
 import { LaneLog } from '../../../src/log/lane-log.js'
 import { SegmentFiles } from '../../../src/log/segment-files.js'
 import { SegmentGrid, segmentHeaderBytes } from '../../../src/log/segment.js'
-import { readMarks } from '../../../src/recovery/read-marks.js'
+import { readMarks } from '../../../src/recovery/read-suffix.js'
 import { SimDisk } from '../../../src/sim/disk/sim-disk.js'
 import { SimWorld } from '../../../src/sim/world/world.js'
 

@@ -1,6 +1,6 @@
 /** What the clock of a life would show, had nobody set it. */
 import { expect, test } from 'vitest'
-import { LifeClock } from '../../../src/engine/life/life-clock.js'
+import { LifeClock } from '../../../src/engine/life/life.js'
 import { SimWorld } from '../../../src/sim/world/world.js'
 
 const dayMs = 86_400_000

@@ -2,7 +2,7 @@
  * longer. */
 import { expect, test } from 'vitest'
 import { fixedRetry } from '../../../src/policy/fixed-retry.js'
-import type { SimClock } from '../../../src/sim/world/sim-clock.js'
+import type { SimClock } from '../../../src/sim/world/world.js'
 import { deferred, mail, pause, simulated, submission, type Stage } from '../stage.js'
 
 const yearMs = 31_557_600_000

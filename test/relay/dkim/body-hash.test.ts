@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BodyHash } from '../../../src/relay/dkim/body-hash.js'
+import { BodyHash } from '../../../src/relay/dkim/dkim-signature.js'
 import { onTheWire } from './dkim-fixture.js'
 import { relaxedBody } from './dkim-verifier.js'
 

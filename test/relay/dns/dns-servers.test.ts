@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readDnsServer, systemDnsServers, trustedOf } from '../../../src/relay/dns/dns-servers.js'
+import { readDnsServer, systemDnsServers, trustedOf } from '../../../src/relay/dns/dns-client.js'
 
 test.each([
   ['127.0.0.1', '127.0.0.1', 53],

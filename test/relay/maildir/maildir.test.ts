@@ -20,8 +20,7 @@ import { Readable } from 'node:stream'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import type { DeliveryResult } from '../../../src/delivery/transport.js'
-import { mailboxName } from '../../../src/relay/maildir/mailbox-name.js'
-import { maildirTransport, type MaildirOptions } from '../../../src/relay/maildir/maildir.js'
+import { mailboxName, maildirTransport, type MaildirOptions } from '../../../src/relay/maildir/maildir.js'
 import { deliver, requestOf, someData } from '../request.js'
 
 let directory: string

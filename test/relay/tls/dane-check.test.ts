@@ -1,7 +1,7 @@
 /** Which chains are those that TLSA records name. */
 import { expect, test } from 'vitest'
 import { strangerIn } from '../../../src/relay/tls/dane-check.js'
-import { extensionsOf, keyInfoOf, signatureAlgorithmOf } from '../../../src/relay/tls/certificate-der.js'
+import { extensionsOf, keyInfoOf, signatureAlgorithmOf } from '../../../src/relay/tls/certificate.js'
 import { usableRecords } from '../../../src/relay/tls/tlsa-record.js'
 import { tlsa, x509, type Name } from '../dane-certificates.js'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RunningCount } from '../../../tools/commands/text/running-count.js'
+import { RunningCount } from '../../../tools/commands/text/progress.js'
 import type { Surroundings } from '../../../tools/commands/text/output.js'
 
 const counts = (messageCount: number): Parameters<RunningCount['show']>[0] => ({

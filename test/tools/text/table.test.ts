@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { table } from '../../../tools/commands/text/table.js'
+import { table } from '../../../tools/commands/text/shown-text.js'
 
 test('words stand to the left, numbers to the right, and a column is as wide as its widest cell', () => {
   const rows = [

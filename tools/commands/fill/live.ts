@@ -3,7 +3,7 @@
  * Invariant: the queue is a real one, on the real disk and clock; only the mail and the sites that
  * answer are made up, so that no mail leaves this process. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { countText } from '../../../src/base/count-text.js'
+import { countText } from '../../../src/base/text.js'
 import { domainOf } from '../../../src/base/mail-address.js'
 import { seededPrng } from '../../../src/base/prng.js'
 import {

@@ -1,7 +1,7 @@
 /** The common frame of commands that read a queue's directory.
  * Invariant: they only read, without lock or write, and may run beside a relay. None ends with
  * 0 after damage. */
-import { nounText } from '../../../src/base/count-text.js'
+import { nounText } from '../../../src/base/text.js'
 import { isWaybillError } from '../../../src/errors.js'
 import type { Finding, Report } from '../../../src/inspect/damage/finding.js'
 import { QueueDirectory } from '../../../src/inspect/queue/queue-directory.js'

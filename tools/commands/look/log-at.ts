@@ -1,5 +1,5 @@
 /** `waybill log at POSITION`: lists the queue as it was when the journal ended there. */
-import { countText } from '../../../src/base/count-text.js'
+import { countText } from '../../../src/base/text.js'
 import { position } from '../../../src/base/position.js'
 import type { Finding } from '../../../src/inspect/damage/finding.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'

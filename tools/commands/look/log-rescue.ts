@@ -6,7 +6,7 @@
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { assert } from '../../../src/base/assert.js'
-import { countText, nounText } from '../../../src/base/count-text.js'
+import { countText, nounText } from '../../../src/base/text.js'
 import type { Disk } from '../../../src/disk/disk.js'
 import type { SubmissionTerms } from '../../../src/engine/accept/submission-terms.js'
 import { isWaybillError, openQueue, type Queue, type WaybillError } from '../../../src/index.js'

@@ -6,7 +6,7 @@ import {
   type LogStatistics,
 } from '../../../src/inspect/figures/log-statistics.js'
 import { takeSnapshot, type Snapshot } from '../../../src/inspect/queue/snapshot.js'
-import { queueNameOf } from '../../../src/lane/queue-name.js'
+import { queueNameOf } from '../../../src/lane/lane.js'
 import {
   complainOf,
   exits,
@@ -15,8 +15,7 @@ import {
   type InspectCommand,
   type Inspected,
 } from './inspection.js'
-import { bytesText } from '../text/shown-text.js'
-import { table, type Cell } from '../text/table.js'
+import { bytesText, table, type Cell } from '../text/shown-text.js'
 
 export const logStat: InspectCommand = inspectCommand(
   {

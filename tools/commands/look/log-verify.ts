@@ -1,5 +1,5 @@
 /** `waybill log verify`: checks the bytes on disk. */
-import { countText, nounText } from '../../../src/base/count-text.js'
+import { countText, nounText } from '../../../src/base/text.js'
 import { verify } from '../../../src/inspect/verify/verify.js'
 import {
   exits,

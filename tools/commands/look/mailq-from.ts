@@ -1,7 +1,7 @@
 /** `waybill mailq --from HOST:PORT`: lists what a MAILQ port says, ours or that of ZMailer.
  * Invariant: what is read is bounded in bytes and time, and checked before a line is printed. */
 import { createConnection } from 'node:net'
-import { countText } from '../../../src/base/count-text.js'
+import { countText } from '../../../src/base/text.js'
 import { WaybillError } from '../../../src/errors.js'
 import { cutText, readDump, type Vertex } from '../../../src/mailq/zmailer-dump.js'
 import { lineOf, type Arguments } from '../cli/command.js'

@@ -10,7 +10,7 @@ import { connectQueueSocket, mailqSocket } from '../../../src/disk/queue-socket.
 import { WaybillError } from '../../../src/errors.js'
 import type { ListedMessage } from '../../../src/index.js'
 import { matchesRecipients, type Selection } from '../../../src/inspect/messages/queued-message.js'
-import { queueNameOf } from '../../../src/lane/queue-name.js'
+import { queueNameOf } from '../../../src/lane/lane.js'
 import { journalDirectory } from '../../../src/log/journal.js'
 import { isStoreUrl } from '../../../src/store/is-store-url.js'
 import { lineOf } from '../cli/command.js'

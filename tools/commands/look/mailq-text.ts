@@ -1,5 +1,5 @@
 /** A message of `mailq`, as text and as JSON. Pure, except for the time zone. */
-import { nounText } from '../../../src/base/count-text.js'
+import { nounText } from '../../../src/base/text.js'
 import type { RequestDsn } from '../../../src/delivery/transport.js'
 import type { Route } from '../../../src/index.js'
 import type { QueuedMessage } from '../../../src/inspect/messages/queued-message.js'

@@ -1,7 +1,7 @@
 /** `waybill mailq`: lists messages like Postfix's mailq.
  * The queue's owner reads its files, of a running relay as of now; other users ask the relay
  * (mailq-others.ts); `--from` asks any program that speaks ZMailer's format (mailq-from.ts). */
-import { countText } from '../../../src/base/count-text.js'
+import { countText } from '../../../src/base/text.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'
 import { matchesEnvelope, matchesRecipients } from '../../../src/inspect/messages/queued-message.js'
 import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'

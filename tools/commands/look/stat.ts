@@ -1,7 +1,7 @@
 /** `waybill stat`: shows how many messages wait, where and how long, and what a start would
  * read. */
 import { Messages } from '../../../src/inspect/messages/messages.js'
-import { queueNameOf, type QueueName } from '../../../src/lane/queue-name.js'
+import { queueNameOf, type QueueName } from '../../../src/lane/lane.js'
 import { takeSnapshot, type Snapshot } from '../../../src/inspect/queue/snapshot.js'
 import {
   complainOf,
@@ -12,8 +12,7 @@ import {
   type Inspected,
 } from './inspection.js'
 import type { SuspensionRecord } from '../../../src/record/checkpoint.js'
-import { bytesText, durationText, printable } from '../text/shown-text.js'
-import { table, type Cell } from '../text/table.js'
+import { bytesText, durationText, printable, table, type Cell } from '../text/shown-text.js'
 
 export const stat: InspectCommand = inspectCommand(
   {

@@ -1,7 +1,7 @@
 /** `waybill backup`: a copy of a queue at one moment, while its relay runs or under the lock.
  * Invariant: this process copies, so the relay does nothing but keep its files. */
 import { systemClock } from '../../../src/base/clock.js'
-import { countText } from '../../../src/base/count-text.js'
+import { countText } from '../../../src/base/text.js'
 import { backUp, type BackupReport, type KeptFiles } from '../../../src/backup/back-up.js'
 import { endOfJournal } from '../../../src/backup/plan.js'
 import { ControlClient } from '../../../src/control/client.js'

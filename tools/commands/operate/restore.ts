@@ -1,7 +1,7 @@
 /** `waybill restore`: a queue out of a backup.
  * Invariant: it says what the queue will send before it makes the queue, and makes none of a backup
  * in which something is damaged. */
-import { countText, nounText } from '../../../src/base/count-text.js'
+import { countText, nounText } from '../../../src/base/text.js'
 import { openBackup, previewOf, restoreInto, type Backup, type Preview } from '../../../src/backup/restore.js'
 import { isWaybillError } from '../../../src/errors.js'
 import type { Finding } from '../../../src/inspect/damage/finding.js'

@@ -1,5 +1,5 @@
 /** `waybill resume`: tries a dead destination again now; ends suspensions, and what is slowed. */
-import { countText } from '../../../src/base/count-text.js'
+import { countText } from '../../../src/base/text.js'
 import type { DestinationSnapshot } from '../../../src/index.js'
 import { UsageError, type Arguments } from '../cli/command.js'
 import { exits, jsonOption } from '../look/inspection.js'

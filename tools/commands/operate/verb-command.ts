@@ -3,7 +3,7 @@
  * match, or a given id is not there. */
 import type { VerbOutcome, VerbRequest } from '../../../src/control/protocol.js'
 import type { VerbResult } from '../../../src/admin/verbs/tally.js'
-import { countText } from '../../../src/base/count-text.js'
+import { countText } from '../../../src/base/text.js'
 import type { ListedMessage, Selector } from '../../../src/index.js'
 import {
   lineOf,
@@ -18,7 +18,7 @@ import { listedJson, listedText } from '../text/listed-message.js'
 import { operatingCommand, type Operating, type OperatingCommand } from './operating.js'
 import { openListing, openOperator, type Operator } from './operator.js'
 import { OutputClosed } from '../text/output.js'
-import { RunningCount } from '../text/running-count.js'
+import { RunningCount } from '../text/progress.js'
 import { selectorOptions, selectorsOf, selectorSynopsis } from './verb-selector.js'
 
 export interface VerbDefinition {

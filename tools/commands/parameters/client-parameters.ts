@@ -3,7 +3,7 @@
  * Invariant: those of `smtp` are for every transport that speaks SMTP, as in main.cf;
  * `relay_connect_timeout` and its like are for one, as `-o smtp_connect_timeout` behind its
  * line in master.cf. */
-import { waitMsMax } from '../../../src/base/option-values.js'
+import { waitMsMax } from '../../../src/base/options.js'
 import { readDuration } from '../../../src/policy/duration.js'
 import { countMax, type SmtpTransportOptions } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { isVerdict } from '../../../src/relay/tables/route-verdict.js'

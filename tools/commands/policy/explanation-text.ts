@@ -1,7 +1,7 @@
 /** Explains the settings of a destination, for people. Pure. */
 import { formatDuration } from '../../../src/policy/duration.js'
 import type { ZmailerExplanation } from '../../../src/index.js'
-import { table } from '../text/table.js'
+import { table } from '../text/shown-text.js'
 
 type Settings = ZmailerExplanation['settings']
 type Shown = readonly [word: string, name: keyof Settings, text: (settings: Settings) => string]

@@ -1,5 +1,5 @@
 /** `waybill policy check FILE`: checks a ZMailer scheduler configuration. */
-import { countText } from '../../../src/base/count-text.js'
+import { countText } from '../../../src/base/text.js'
 import { zmailerPolicy, zmailerPolicyProblems } from '../../../src/index.js'
 import type { Arguments, Command } from '../cli/command.js'
 import { Output, processSurroundings, type Surroundings } from '../text/output.js'

@@ -3,8 +3,13 @@
  * the start and at each reload. Nobody waits for that, mail least of all. */
 import type { Logger } from 'pino'
 import { systemClock } from '../../../src/base/clock.js'
-import { serversMax, type DnsServer } from '../../../src/relay/dns/dns-client.js'
-import { proofTroubleOf, readDnsServer, systemDnsServers } from '../../../src/relay/dns/dns-servers.js'
+import {
+  serversMax,
+  proofTroubleOf,
+  readDnsServer,
+  systemDnsServers,
+  type DnsServer,
+} from '../../../src/relay/dns/dns-client.js'
 import type { MxTransportOptions } from '../../../src/relay/smtp-out/mx-out-options.js'
 import { isDane } from '../../../src/relay/tls/tls-policy.js'
 import { UsageError, type Arguments } from '../cli/command.js'

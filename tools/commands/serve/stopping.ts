@@ -3,7 +3,7 @@
  * are closed, no delivery begins, and those under way get `--stop-timeout` to end, so that the next
  * start does not make them again. A second signal crashes it at once. */
 import type { Logger } from 'pino'
-import { waitMsMax } from '../../../src/base/option-values.js'
+import { waitMsMax } from '../../../src/base/options.js'
 import type { Queue } from '../../../src/index.js'
 import { UsageError, type Arguments } from '../cli/command.js'
 import { parseDurationOption } from '../cli/values.js'

@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs'
 import type { Logger } from 'pino'
 import type { ReloadedFile } from '../../../src/control/protocol.js'
-import { countText } from '../../../src/base/count-text.js'
+import { countText } from '../../../src/base/text.js'
 import { WaybillError } from '../../../src/errors.js'
 import type { ReplyShaping, SendingLimit, ZmailerPolicy } from '../../../src/index.js'
 import type { ClientTables } from '../../../src/relay/smtp-in/smtp-in.js'

@@ -4,7 +4,7 @@
  * is closed again at each look, for the relay may have been started again, or another have adopted
  * the queue. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { countText } from '../../../src/base/count-text.js'
+import { countText } from '../../../src/base/text.js'
 import { ControlClient } from '../../../src/control/client.js'
 import { UsageError, type Command } from '../cli/command.js'
 import { withParameters } from '../cli/store-parameters.js'

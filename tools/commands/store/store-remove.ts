@@ -3,7 +3,7 @@
  * and by the life that owns the queue at the end, after which nobody accepts mail for it. */
 import { hostname as machineName } from 'node:os'
 import { systemClock } from '../../../src/base/clock.js'
-import { countText } from '../../../src/base/count-text.js'
+import { countText } from '../../../src/base/text.js'
 import { WaybillError } from '../../../src/errors.js'
 import { openQueue } from '../../../src/queue.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'

@@ -1,12 +1,12 @@
 /** `waybill store status`: the queues of a store, their owners, and whether its commits are
  * on two machines. */
 import { systemClock } from '../../../src/base/clock.js'
-import { nounText } from '../../../src/base/count-text.js'
+import { nounText } from '../../../src/base/text.js'
 import type { StoreStatus } from '../../../src/store/store-status.js'
 import type { Command } from '../cli/command.js'
 import { jsonOption } from '../look/inspection.js'
 import { print } from '../text/output.js'
-import { table } from '../text/table.js'
+import { table } from '../text/shown-text.js'
 import { storeOption, storeUrlOf } from './store-place.js'
 
 /** A beat comes in less. */

@@ -4,7 +4,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
-import { countText } from '../../../src/base/count-text.js'
+import { countText } from '../../../src/base/text.js'
 import { isWaybillError } from '../../../src/errors.js'
 import { lineOf, UsageError, wayOutOf, type Arguments } from '../cli/command.js'
 import { exits, jsonOption } from '../look/inspection.js'

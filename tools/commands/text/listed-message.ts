@@ -1,6 +1,6 @@
 /** A message of a listing, in one line or one object. Pure, except for the time zone. */
 import type { ListedMessage } from '../../../src/index.js'
-import { queueNameOf } from '../../../src/lane/queue-name.js'
+import { queueNameOf } from '../../../src/lane/lane.js'
 import { printable, reasonOf, senderText, shortTime } from './shown-text.js'
 
 export function listedText(message: ListedMessage): string {

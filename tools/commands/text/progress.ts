@@ -1,4 +1,6 @@
-/** A progress bar on standard error, for long scans. Silent without a terminal. */
+/** The progress of scans and of verbs, on standard error. Silent without a terminal. */
+import type { VerbResult } from '../../../src/admin/verbs/tally.js'
+import { countText } from '../../../src/base/text.js'
 import type { Surroundings } from './output.js'
 
 const widthMax = 40
@@ -6,6 +8,7 @@ const updateMs = 100
 /** A scan that is done by then shows none. */
 const quietMs = 500
 
+/** A bar. */
 export class Progress {
   readonly #surroundings: Surroundings
   readonly #startedAt: number
@@ -35,5 +38,34 @@ export class Progress {
   end(): void {
     if (this.#isShown) this.#surroundings.complain(`\r${' '.repeat(widthMax + 8)}\r`)
     this.#isShown = false
+  }
+}
+
+const eraseLine = '\r\x1b[K'
+
+/** Messages that a verb has met. */
+export class RunningCount {
+  readonly #surroundings: Surroundings
+  readonly #done: string
+  #shownAt = -Infinity
+  messageCount = 0
+
+  /** @param done the state of a message afterwards, `held` */
+  constructor(surroundings: Surroundings, done: string) {
+    this.#surroundings = surroundings
+    this.#done = done
+  }
+
+  show({ messageCount }: VerbResult): void {
+    this.messageCount = messageCount
+    const { complainsToTerminal, complain, nowMs } = this.#surroundings
+    const now = nowMs()
+    if (!complainsToTerminal || now - this.#shownAt < updateMs) return
+    this.#shownAt = now
+    complain(`${eraseLine}${countText(messageCount, 'message')} ${this.#done} …`)
+  }
+
+  end(): void {
+    if (this.#shownAt !== -Infinity) this.#surroundings.complain(eraseLine)
   }
 }

@@ -1,8 +1,8 @@
 /** Formats for people: times, spans, sizes, addresses, foreign text. Pure, except for the time
  * zone.
  * Invariant: text from a message or a remote site cannot move the cursor or end a line. */
-import { countText } from '../../../src/base/count-text.js'
 import { reasonText } from '../../../src/base/remote-words.js'
+import { countText, digitsText } from '../../../src/base/text.js'
 import type { OutcomeNote } from '../../../src/record/outcome-note.js'
 
 const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const
@@ -139,3 +139,27 @@ export function reasonsByIndex(
     return reasons[at]
   }
 }
+
+export type Cell = string | number
+
+/** Rows as aligned text: words to the left, numbers to the right. @param heads names of the
+ * columns */
+export function table(heads: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const cells = rows.map((row) => row.map(cellText))
+  const widths = heads.map((head, column) =>
+    cells.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), head.length),
+  )
+  const isNumber = heads.map(
+    (_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'),
+  )
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) =>
+        isNumber[column] === true ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!),
+      )
+      .join('  ')
+      .trimEnd()
+  return [line(heads), ...cells.map(line)].join('\n')
+}
+
+const cellText = (cell: Cell): string => (typeof cell === 'number' ? digitsText(cell) : cell)

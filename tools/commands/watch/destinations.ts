@@ -1,9 +1,8 @@
 /** `waybill destinations`: shows destinations and their state. Needs a relay. */
 import type { DestinationSnapshot, WaitingLimit } from '../../../src/index.js'
 import { exits, jsonOption } from '../look/inspection.js'
-import { durationText, printable, reasonOf } from '../text/shown-text.js'
+import { durationText, printable, reasonOf, table, type Cell } from '../text/shown-text.js'
 import { operatingCommand, relayOf, type Operating, type OperatingCommand } from '../operate/operating.js'
-import { table, type Cell } from '../text/table.js'
 
 export const destinations: OperatingCommand = operatingCommand(
   'destinations',

@@ -2,14 +2,13 @@
  * Invariant: a frame has at most `rows` lines of at most `columns` characters, and text from a
  * remote site cannot leave its line. */
 import type { Sample, WatchedDestination } from '../../../src/control/protocol.js'
-import { countText, digitsText } from '../../../src/base/count-text.js'
+import { countText, digitsText } from '../../../src/base/text.js'
 import type { LaneStatistics } from '../../../src/index.js'
 import { problemsOf } from '../../../src/http/figures/problems.js'
-import { queueNameOf } from '../../../src/lane/queue-name.js'
+import { queueNameOf } from '../../../src/lane/lane.js'
 import { reasonText, stateText } from './destinations.js'
 import type { LaneCounts } from './lane-counts.js'
-import { bytesText, durationText, printable, shortTime } from '../text/shown-text.js'
-import { table, type Cell } from '../text/table.js'
+import { bytesText, durationText, printable, shortTime, table, type Cell } from '../text/shown-text.js'
 
 export interface TopView {
   /** Its path. */

@@ -1,7 +1,7 @@
 /** A frame of `waybill top` for programs. Pure. Rates are numbers a second; unknown
  * values are null. */
 import type { Sample } from '../../../src/control/protocol.js'
-import { queueNameOf } from '../../../src/lane/queue-name.js'
+import { queueNameOf } from '../../../src/lane/lane.js'
 import { perSecond, slowest, syncMeanMs, type TopView } from './top-frame.js'
 
 export function topJson(view: Pick<TopView, 'now' | 'before' | 'counts'>): Record<string, unknown> {

@@ -1,8 +1,7 @@
-/** Checks for option values that several sets of options share.
- * Why: a wrong value that is refused late has already caused an endless wait, or mail
- * to a wrong host. */
+/** Checks for names and values of options.
+ * Why: a wrong value that is refused late has already caused an endless wait, or mail to a wrong
+ * host; an unknown name is a mistake. */
 import { WaybillError } from '../errors.js'
-import type { OptionNames } from './option-names.js'
 
 /** Bound of one wait, milliseconds: a day. Timers run at once when they cannot count the delay. */
 export const waitMsMax = 86_400_000
@@ -55,4 +54,24 @@ export function hostOption(option: string, value: string): string {
   if (typeof value !== 'string' || !/^[^\s\p{Cc}]{1,255}$/u.test(value))
     throw new WaybillError('OPTION_INVALID', `${JSON.stringify(value)} is no host`, { option })
   return value
+}
+
+/** All known names; the compiler checks that none is missing. */
+export type OptionNames<T> = Readonly<Record<keyof T, true>>
+
+/** @param within what the options belong to, `attempt`; '' for none
+ * @throws WaybillError OPTION_INVALID, which names the option */
+export function checkOptionNames<T extends object>(given: T, names: OptionNames<T>, within = ''): void {
+  // `connectionReuse: false` turns nothing off.
+  if (typeof given !== 'object' || given === null)
+    throw new WaybillError(
+      'OPTION_INVALID',
+      `expected an object with ${Object.keys(names).join(', ')}`,
+      within === '' ? {} : { option: within },
+    )
+  for (const name of Object.keys(given))
+    if (!Object.hasOwn(names, name))
+      throw new WaybillError('OPTION_INVALID', `no such option; there are ${Object.keys(names).join(', ')}`, {
+        option: within === '' ? name : `${within}.${name}`,
+      })
 }

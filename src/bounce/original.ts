@@ -1,9 +1,9 @@
-/** The header of the message that a report is about.
- * Invariant: only header fields, whole ones, at most headerBytesMax of them, with CR LF line ends
- * and without control characters.
- * Why nothing of the body: a report must not carry a stranger's content to a forged sender. For a
- * sender that asked for it, original-message.ts returns the body. */
-
+/** What a report returns of the message that it is about: its header, or all of it for a sender
+ * that asked for that (RET=FULL, RFC 3461).
+ * Invariants: of the header only whole fields, at most headerBytesMax of them, with CR LF line ends
+ * and without control characters; of a whole message only line ends change.
+ * Why nothing of the body else: a report must not carry a stranger's content to a forged sender. A
+ * client that may relay can ask for it in such a name; messageBytesMax limits what it gains. */
 import { leadingFields } from '../base/header.js'
 
 /** Octets; the rest is cut at the beginning of a field. */
@@ -48,3 +48,10 @@ const join = (fields: readonly (readonly string[])[]): Buffer =>
       .join(''),
     'latin1',
   )
+
+/** Octets; of a larger message the header is returned. @see Postfix bounce_size_limit */
+export const messageBytesMax = 50_000
+
+/** @param data the whole message */
+export const originalMessage = (data: Buffer): Buffer =>
+  Buffer.from(data.toString('latin1').replace(/\r\n|\r|\n/g, '\r\n'), 'latin1')

@@ -1,0 +1,21 @@
+/** Texts for readers, and texts that are kept. Pure. */
+
+/** The noun as it stands behind the count. @param the plural, if it is not the noun with an s */
+export const nounText = (count: number, noun: string, more: string = `${noun}s`): string =>
+  count === 1 ? noun : more
+
+/** Digits in threes. */
+export const digitsText = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ' ')
+
+/** How many of what: `1 message`, `1 234 messages`. */
+export const countText = (count: number, noun: string, more?: string): string =>
+  `${digitsText(count)} ${nounText(count, noun, more)}`
+
+/** Copies a piece of a long string.
+ * Why: V8 keeps a whole string in memory as long as a piece of it (13 characters or more) is
+ * referenced.
+ *    1. the servers of 5000 domains answer with 64 KiB each
+ *    2. of each answer, 500 characters are kept
+ *    3. the process holds 300 MB
+ * @returns the same string, with memory for itself alone */
+export const ownText = (piece: string): string => Buffer.from(piece, 'utf16le').toString('utf16le')
