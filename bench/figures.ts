@@ -1,11 +1,12 @@
 /** The plots of the README: which result of which bench stands in which panel. Pure.
  * Invariant: a figure is read from the results, never written here. */
 import { nounText } from '../src/base/text.js'
-import { cellText, tablesOf } from './kept-results.js'
-import type { Row, Spread } from './output.js'
+import { cellText, spreadIn, tablesOf } from './kept-results.js'
+import type { Row } from './output.js'
 import { barPlot, type BarPanel } from './plot/bars.js'
 import { linePlot, type LinePanel } from './plot/lines.js'
 import { shownNumber } from './plot/scales.js'
+import { drawStore } from './store/figures.js'
 import { drawIntervals, drawMinutes, drawPlaces, drawRunners, drawSharing } from './questions/figures.js'
 
 export interface Figure {
@@ -22,6 +23,7 @@ export const figures: readonly Figure[] = [
   { name: 'relay', bench: 'relay', draw: drawRelay },
   { name: 'scale', bench: 'scale', draw: drawScale },
   { name: 'sustained', bench: 'sustained', draw: drawSustained },
+  { name: 'store', bench: 'store', draw: (rows) => drawStore(rows, sourceOf) },
   { name: 'layouts', bench: 'layouts', draw: drawLayouts },
   { name: 'question-intervals', bench: 'questions', draw: (rows) => drawIntervals(rows, sourceOf) },
   { name: 'question-places', bench: 'questions', draw: (rows) => drawPlaces(rows, sourceOf) },
@@ -42,12 +44,6 @@ function sourceOf(rows: readonly Row[]): string[] {
   ]
 }
 
-function spread(row: Row, name: string): Spread {
-  const cell = row[name]
-  if (typeof cell !== 'object' || cell === null) throw new TypeError(`'${name}' is not a measurement`)
-  return cell
-}
-
 const wordIn = (row: Row, name: string): string => cellText(row[name])
 
 const numberIn = (row: Row, name: string): number => Number(row[name])
@@ -57,8 +53,8 @@ function contenderPanel(title: string, rows: readonly Row[]): BarPanel {
     title,
     bars: rows.map((row) => ({
       name: wordIn(row, 'contender'),
-      value: spread(row, 'messages/s'),
-      remark: `(${shownNumber(spread(row, 'of rawlog').median)})`,
+      value: spreadIn(row, 'messages/s'),
+      remark: `(${shownNumber(spreadIn(row, 'of rawlog').median)})`,
     })),
   }
 }
@@ -99,8 +95,8 @@ function drawRelay(rows: readonly Row[]): string {
       title,
       bars: table.map((row) => ({
         name: wordIn(row, 'relay'),
-        value: spread(row, 'messages/s'),
-        remark: `(${shownNumber(spread(row, 'CPU µs/message').median)})`,
+        value: spreadIn(row, 'messages/s'),
+        remark: `(${shownNumber(spreadIn(row, 'CPU µs/message').median)})`,
       })),
     })),
     source: sourceOf(rows),
@@ -111,7 +107,7 @@ function drawScale(rows: readonly Row[]): string {
   const [[, all] = ['', []]] = tablesOf(rows)
   const filled = all.filter((row) => numberIn(row, 'deferred') > 0)
   const over = (name: string): (readonly [number, number])[] =>
-    filled.map((row) => [numberIn(row, 'deferred'), spread(row, name).median])
+    filled.map((row) => [numberIn(row, 'deferred'), spreadIn(row, name).median])
   const single = (title: string, name: string): LinePanel => ({
     title,
     lines: [{ name, points: over(name) }],
@@ -171,7 +167,7 @@ function drawLayouts(rows: readonly Row[]): string {
       title: `${what}, ${share} % deferred`,
       bars: all
         .filter((row) => numberIn(row, 'deferred %') === share)
-        .map((row) => ({ name: wordIn(row, 'layout'), value: spread(row, name) })),
+        .map((row) => ({ name: wordIn(row, 'layout'), value: spreadIn(row, name) })),
     }))
   const rates = panels('messages/s', 'messages/s')
   const bytes = panels('journal bytes a message', 'journal bytes/message')

@@ -1,6 +1,6 @@
 /** Results as they are kept: rows of one run, those about the machine and the load
  * among them. Pure. */
-import type { Cell, Row } from './output.js'
+import type { Cell, Row, Spread } from './output.js'
 import { shownNumber } from './plot/scales.js'
 
 /** The tables of a run by title, in the order in which they were measured. */
@@ -19,6 +19,13 @@ export function tablesOf(rows: readonly Row[]): Tables {
 /** A word or a number; nothing for a measurement. */
 export const cellText = (cell: Cell | undefined): string =>
   cell === undefined || typeof cell === 'object' ? '' : String(cell)
+
+/** @throws TypeError: that is no measurement */
+export function spreadIn(row: Row, name: string): Spread {
+  const cell = row[name]
+  if (typeof cell !== 'object' || cell === null) throw new TypeError(`'${name}' is not a measurement`)
+  return cell
+}
 
 /** NaN where nothing was measured. */
 export const medianOf = (cell: Cell | undefined): number =>

@@ -7,6 +7,7 @@ import type { Cell, Row } from './output.js'
 import { shownNumber } from './plot/scales.js'
 import { applicationsText } from './applications/figures.js'
 import { questionsText } from './questions/figures.js'
+import { storeText } from './store/figures.js'
 
 export const beginMark = '<!-- figures: begin -->'
 export const endMark = '<!-- figures: end -->'
@@ -19,6 +20,7 @@ export const pages: Readonly<Record<string, (kept: Kept) => string>> = {
   'README.md': headlinesText,
   'bench/FIGURES.md': (kept) => textOf(sections, kept),
   'src/LOG_STRUCTURED.md': (kept) => textOf([{ bench: 'questions', text: questionsText }], kept),
+  'src/MACHINES.md': (kept) => textOf([{ bench: 'store', text: storeText }], kept),
   'src/lane/README.md': (kept) => textOf([{ bench: 'layouts', text: layoutTable }], kept),
 }
 

@@ -31,7 +31,7 @@ const config: ViteUserConfig = defineConfig({
     globalSetup: [fileURLToPath(new URL('../test/small-queue.ts', import.meta.url))],
     reporters: ['default', fileURLToPath(new URL('./count-reporter.ts', import.meta.url))],
     // For the longest on a busy machine; what hangs is found all the same.
-    testTimeout: 300_000,
+    testTimeout: 900_000,
     hookTimeout: 300_000,
     // A test that needs a shorter time sets it.
     expect: { poll: { timeout: 60_000 } },

@@ -148,8 +148,8 @@ class StoreBench {
       directory: spreadOf(rates.local),
       store: spreadOf(rates.store),
       ratio: ratioOf(rates.store, rates.local),
-      storeMiBPerSecond: (spreadOf(rates.store).median * given.dataBytes) / 2 ** 20,
-      walBytesPerByte: walBytes / (this.#turns * asked.count * given.dataBytes),
+      'store MiB/s': (spreadOf(rates.store).median * given.dataBytes) / 2 ** 20,
+      'WAL bytes/byte': walBytes / (this.#turns * asked.count * given.dataBytes),
     }
   }
 
