@@ -27,6 +27,10 @@ export const benches: Readonly<Record<string, Bench>> = {
     about: 'mail through the relay, beside Postfix and Haraka: smtp-source → relay → smtp-sink',
     run: async (args) => (await import('./relay.js')).run(args),
   },
+  sessions: {
+    about: 'memory of open sessions, and how long mail takes through a relay at a tenth of its load',
+    run: async (args) => (await import('./sessions/sessions.js')).run(args),
+  },
   pages: {
     about: 'what ten open pages of the console cost a relay at full load',
     run: async (args) => (await import('./pages/pages.js')).run(args),

@@ -7,6 +7,7 @@ import type { Cell, Row } from './output.js'
 import { shownNumber } from './plot/scales.js'
 import { applicationsText } from './applications/figures.js'
 import { questionsText } from './questions/figures.js'
+import { sessionsText } from './sessions/figures.js'
 import { storeText } from './store/figures.js'
 
 export const beginMark = '<!-- figures: begin -->'
@@ -134,6 +135,7 @@ const sections: readonly Section[] = [
   { bench: 'lives', text: livesText },
   { bench: 'turns', text: turnsText },
   { bench: 'relay', text: relayText },
+  { bench: 'sessions', text: sessionsText },
   { bench: 'smtp', text: smtpText },
   { bench: 'scale', text: scaleText },
   { bench: 'sustained', text: sustainedText },

@@ -1,7 +1,7 @@
 /** What is asked of a store: a database that many nodes reach, as the driver sees it.
  * Invariant: each question is atomic and ends in one of three ways. `done`: it has happened,
  * and a quorum has it. `refused`: it has not happened. `unknown`: nobody can tell yet;
- * resume.ts finds out. A change happens only under the epoch that the queue has at that moment:
+ * writer.ts finds out. A change happens only under the epoch that the queue has at that moment:
  * the fence is part of the statement itself, for whatever looks first and writes later can be
  * overtaken in between. */
 import type { WaybillError } from '../errors.js'

@@ -129,7 +129,7 @@ export class Writer {
   }
 }
 
-/** May others be asked with it? A table is made and dropped alone. */
+/** May others be asked with it? A table is made alone. */
 function isShared(write: Write): boolean {
   return write.verb === 'append' || write.verb === 'unlink' || (write.verb === 'create' && !write.hasTable)
 }

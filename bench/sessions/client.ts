@@ -1,0 +1,60 @@
+/** An SMTP session of a bench: says what it is given, and waits for the reply. */
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+
+/** Of several lines the last one has no hyphen. */
+const wholeReply = /^(?:\d{3}-[^\n]*\n)*(\d{3}) [^\n]*\n/
+
+export class Client {
+  readonly #socket: Socket
+  #text = ''
+  #waiting: { readonly resolve: (code: number) => void; readonly reject: (error: Error) => void } | undefined
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+    socket.setNoDelay(true)
+    socket.on('data', (piece: Buffer) => {
+      this.#text += piece.toString('latin1')
+      this.#answer()
+    })
+    socket.on('error', (error) => this.#waiting?.reject(error))
+    socket.on('close', () => this.#waiting?.reject(new Error('the relay has closed the session')))
+  }
+
+  /** Greeted and introduced. */
+  static async open(port: number): Promise<Client> {
+    const socket = connect(port, '127.0.0.1')
+    const client = new Client(socket)
+    await once(socket, 'connect')
+    await client.#reply(220)
+    await client.ask('EHLO bench.example.org\r\n', 250)
+    return client
+  }
+
+  /** @throws Error for another reply than this */
+  async ask(text: string, code: number): Promise<void> {
+    this.#socket.write(text)
+    await this.#reply(code)
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  async #reply(wanted: number): Promise<void> {
+    const code = await new Promise<number>((resolve, reject) => {
+      this.#waiting = { resolve, reject }
+      this.#answer()
+    })
+    if (code !== wanted) throw new Error(`the relay said ${code}, and not ${wanted}`)
+  }
+
+  #answer(): void {
+    const match = this.#waiting === undefined ? null : wholeReply.exec(this.#text)
+    if (match === null) return
+    this.#text = this.#text.slice(match[0].length)
+    const { resolve } = this.#waiting!
+    this.#waiting = undefined
+    resolve(Number(match[1]))
+  }
+}
