@@ -40,7 +40,12 @@ export function postfixMissing(): string | undefined {
   return process.getuid?.() === 0 ? undefined : 'Postfix has to be started by root'
 }
 
-export async function postfix({ directory, sinkPort }: RelayOptions): Promise<Relay> {
+/** @param more settings, `NAME = VALUE` */
+export async function postfix({
+  directory,
+  sinkPort,
+  more = [],
+}: RelayOptions & { readonly more?: readonly string[] }): Promise<Relay> {
   const config = join(directory, 'config')
   const queue = join(directory, 'queue')
   const port = await freePort()
@@ -62,6 +67,7 @@ export async function postfix({ directory, sinkPort }: RelayOptions): Promise<Re
     'inet_protocols = ipv4',
     'mynetworks = 127.0.0.0/8',
     `relayhost = [127.0.0.1]:${sinkPort}`,
+    ...more,
   ]
   writeFileSync(join(config, 'main.cf'), `${settings.join('\n')}\n`)
   const listener = `127.0.0.1:${port} inet n - n - - smtpd`

@@ -1,33 +1,31 @@
 /** An SMTP session of a bench: says what it is given, and waits for the reply. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 
 /** Of several lines the last one has no hyphen. */
 const wholeReply = /^(?:\d{3}-[^\n]*\n)*(\d{3}) [^\n]*\n/
 
+const hello = 'EHLO bench.example.org\r\n'
+
 export class Client {
-  readonly #socket: Socket
+  #socket: Socket
   #text = ''
   #waiting: { readonly resolve: (code: number) => void; readonly reject: (error: Error) => void } | undefined
 
   private constructor(socket: Socket) {
     this.#socket = socket
-    socket.setNoDelay(true)
-    socket.on('data', (piece: Buffer) => {
-      this.#text += piece.toString('latin1')
-      this.#answer()
-    })
-    socket.on('error', (error) => this.#waiting?.reject(error))
-    socket.on('close', () => this.#waiting?.reject(new Error('the relay has closed the session')))
+    this.#listen()
   }
 
-  /** Greeted and introduced. */
-  static async open(port: number): Promise<Client> {
+  /** Greeted and introduced. @param isTls behind STARTTLS, whatever the certificate */
+  static async open(port: number, isTls: boolean = false): Promise<Client> {
     const socket = connect(port, '127.0.0.1')
     const client = new Client(socket)
     await once(socket, 'connect')
     await client.#reply(220)
-    await client.ask('EHLO bench.example.org\r\n', 250)
+    await client.ask(hello, 250)
+    if (isTls) await client.#startTls()
     return client
   }
 
@@ -35,6 +33,25 @@ export class Client {
   async ask(text: string, code: number): Promise<void> {
     this.#socket.write(text)
     await this.#reply(code)
+  }
+
+  async #startTls(): Promise<void> {
+    await this.ask('STARTTLS\r\n', 220)
+    this.#socket.removeAllListeners('data')
+    this.#socket = connectTls({ socket: this.#socket, rejectUnauthorized: false })
+    this.#listen()
+    await once(this.#socket, 'secureConnect')
+    await this.ask(hello, 250)
+  }
+
+  #listen(): void {
+    this.#socket.setNoDelay(true)
+    this.#socket.on('data', (piece: Buffer) => {
+      this.#text += piece.toString('latin1')
+      this.#answer()
+    })
+    this.#socket.on('error', (error) => this.#waiting?.reject(error))
+    this.#socket.on('close', () => this.#waiting?.reject(new Error('the relay has closed the session')))
   }
 
   close(): void {

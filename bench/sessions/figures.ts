@@ -3,7 +3,7 @@ import { markdownTable } from '../../tools/markdown-table.js'
 import { cellText, shown, type Tables } from '../kept-results.js'
 
 export function sessionsText(tables: Tables): string {
-  const [open = [], through = []] = [...tables.values()]
+  const [open = [], through = [], secured = []] = [...tables.values()]
   const ms = (cell: Parameters<typeof shown>[0]): string => `${shown(cell)} ms`
   return [
     'Sessions that are open and wait, each behind a message that it has sent:',
@@ -26,6 +26,17 @@ export function sessionsText(tables: Tables): string {
         p50: ms(row['p50']),
         p99: ms(row['p99']),
         most: ms(row['most']),
+      })),
+    ),
+    '',
+    'STARTTLS on both sides, 1 KiB, 20 sessions that are kept:',
+    '',
+    markdownTable(
+      secured.map((row) => ({
+        relay: cellText(row['relay']),
+        'messages/s': shown(row['messages/s']),
+        'Waybill is × as fast': shown(row['waybill is × as fast']),
+        'CPU µs a message': shown(row['CPU µs/message']),
       })),
     ),
   ].join('\n')

@@ -1,5 +1,6 @@
-/** What a session costs the relay in memory, and how long mail takes through it when it has little
- * to do. Beside Postfix, which has a process for each session and takes a hundred at once. */
+/** What a session costs the relay in memory, how long mail takes through it when it has little to
+ * do, and what TLS costs. Beside Postfix, which has a process for each session and takes a hundred
+ * at once. */
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -11,7 +12,9 @@ import { postfix, postfixMissing } from '../relays/postfix.js'
 import type { Relay } from '../relays/relay.js'
 import { waybill } from '../relays/waybill.js'
 import { Client } from './client.js'
+import { send } from './send.js'
 import { Sink } from './sink.js'
+import { overTls } from './tls.js'
 
 const sessionCounts = [1000, 5000]
 /** Opened at once. */
@@ -45,6 +48,7 @@ export async function run({ output, directory, smoke }: BenchArguments): Promise
       else rows.push(await throughOne(name as keyof typeof tenth, start, directory, sink, smoke))
     }
     output.table('from the end of the data until the next server has all, ms', rows)
+    output.table('STARTTLS on both sides, 20 sessions, 1 KiB', await overTls(output, directory, smoke))
   } finally {
     await sink.stop()
   }
@@ -135,13 +139,4 @@ async function paced(relay: Relay, sink: Sink, rate: number, count: number): Pro
   }
   for (const client of clients) client.close()
   return [...sent].map(([id, atMs]) => sink.arrivals.get(id)! - atMs)
-}
-
-/** @param onData the end of the data leaves now */
-async function send(client: Client, id: number, onData: () => unknown = () => undefined): Promise<void> {
-  await client.ask('MAIL FROM:<sender@example.org>\r\n', 250)
-  await client.ask('RCPT TO:<recipient@example.net>\r\n', 250)
-  await client.ask('DATA\r\n', 354)
-  onData()
-  await client.ask(`X-Bench: ${id}\r\nSubject: bench\r\n\r\n${`${'x'.repeat(70)}\r\n`.repeat(14)}.\r\n`, 250)
 }

@@ -3,9 +3,15 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
+import { TLSSocket } from 'node:tls'
 
 const idOf = /^X-Bench: (\d+)\r$/m
 const endOfData = '\r\n.\r\n'
+
+export interface Certificate {
+  readonly key: Buffer
+  readonly cert: Buffer
+}
 
 export class Sink {
   readonly port: number
@@ -23,13 +29,15 @@ export class Sink {
     this.port = (server.address() as AddressInfo).port
   }
 
-  static async start(): Promise<Sink> {
+  /** @param certificate with it the server takes mail over TLS alone */
+  static async start(certificate?: Certificate): Promise<Sink> {
     const arrivals = new Map<number, number>()
     const sockets = new Set<Socket>()
     const server = createServer((socket) => {
       sockets.add(socket)
       socket.on('close', () => sockets.delete(socket)).on('error', () => socket.destroy())
-      serve(socket, (text) => arrivals.set(Number(idOf.exec(text)?.[1]), performance.now()))
+      socket.setNoDelay(true).write('220 sink\r\n')
+      serve(socket, certificate, (text) => arrivals.set(Number(idOf.exec(text)?.[1]), performance.now()))
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     return new Sink(server, arrivals, sockets)
@@ -42,7 +50,8 @@ export class Sink {
   }
 }
 
-function serve(socket: Socket, arrived: (text: string) => void): void {
+/** @param certificate to go on with over TLS; without, mail is taken */
+function serve(socket: Socket, certificate: Certificate | undefined, arrived: (text: string) => void): void {
   let text = ''
   let isData = false
   const step = (end: string): string | undefined => {
@@ -56,15 +65,25 @@ function serve(socket: Socket, arrived: (text: string) => void): void {
     const part = step(isData ? endOfData : '\r\n')
     if (part === undefined) return false
     if (isData) arrived(part)
-    const isBegun = !isData && /^DATA$/i.test(part)
-    isData = isBegun
-    if (/^QUIT$/i.test(part)) socket.end('221 bye\r\n')
-    else socket.write(isBegun ? '354 go on\r\n' : '250 fine\r\n')
+    const word = isData ? '' : part.slice(0, 8).trim().toUpperCase()
+    isData = word === 'DATA' && certificate === undefined
+    if (word === 'STARTTLS' && certificate !== undefined) {
+      socket.off('data', hear).write('220 begin\r\n')
+      const secure = new TLSSocket(socket, { isServer: true, ...certificate })
+      secure.on('error', () => socket.destroy())
+      serve(secure, undefined, arrived)
+      return false
+    }
+    if (word === 'QUIT') socket.end('221 bye\r\n')
+    else if (isData) socket.write('354 go on\r\n')
+    else if (certificate === undefined) socket.write('250 fine\r\n')
+    else
+      socket.write(word.startsWith('EHLO') ? '250-sink\r\n250 STARTTLS\r\n' : '530 5.7.0 STARTTLS first\r\n')
     return true
   }
-  socket.setNoDelay(true).write('220 sink\r\n')
-  socket.on('data', (piece: Buffer) => {
+  const hear = (piece: Buffer): void => {
     text += piece.toString('latin1')
     while (answered());
-  })
+  }
+  socket.on('data', hear)
 }
