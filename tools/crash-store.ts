@@ -39,6 +39,7 @@ async function judged(cluster: Cluster, fault: Fault): Promise<Result> {
   if (fault.isStore && verdict.doubledCount > 0)
     wrongs.push(`${verdict.doubledCount} messages were delivered twice`)
   if (fault.isStore && verdict.takeoverCount > 0) wrongs.push(`a life ended: ${errors.join(', ')}`)
+  if (wrongs.length > 0) wrongs.push(`its ledger: ${await cluster.keepLedger()}`)
   return { name: fault.name, wrongs, ...verdict }
 }
 

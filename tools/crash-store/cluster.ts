@@ -1,6 +1,7 @@
 /** Three servers and two nodes of one queue, and what can be done to them. */
 import { fork, type ChildProcess } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { copyFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -35,6 +36,8 @@ export class Cluster {
   #queueCount = 0
   #ledger = ''
   #queue = ''
+  /** A life that begins now sends no mail. */
+  #isQuiet = false
   #isEnding = false
 
   private constructor(servers: Servers) {
@@ -58,6 +61,7 @@ export class Cluster {
   async open(nodeCount: number): Promise<void> {
     this.#queue = `q${++this.#queueCount}`
     this.#ledger = join(this.servers.root, `${this.#queue}.ledger`)
+    this.#isQuiet = false
     this.#isEnding = false
     await writeFile(this.#ledger, '')
     await initStore(
@@ -82,7 +86,7 @@ export class Cluster {
       role: node === this.nodes[0] || this.nodes.length === 0 ? 'home' : 'adopter',
       life: `${node.name}.${++node.lifeCount}`,
       ledger: this.#ledger,
-      ratePerSecond,
+      ratePerSecond: this.#isQuiet ? 0 : ratePerSecond,
     }
     node.child = fork(program, [JSON.stringify(request)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
     const { child } = node
@@ -121,6 +125,7 @@ export class Cluster {
 
   /** No new mail; all that was accepted is delivered, or is not within a minute. */
   async close(): Promise<Verdict> {
+    this.#isQuiet = true
     for (const { child } of this.nodes) if (child.connected) child.send('quiet')
     for (const startedAt = Date.now(); waiting(this.entries) > 0; await sleep(100))
       if (Date.now() - startedAt > drainMsMax) break
@@ -128,6 +133,13 @@ export class Cluster {
     await sleep(500)
     await this.#end()
     return judge(this.entries, proofMs)
+  }
+
+  /** What the lives of this queue wrote down outlives the servers. @returns where */
+  async keepLedger(): Promise<string> {
+    const kept = join(tmpdir(), `waybill-crash-store-${process.pid}-${this.#queue}.ledger`)
+    await copyFile(this.#ledger, kept)
+    return kept
   }
 
   async #end(): Promise<void> {

@@ -16,6 +16,7 @@ export interface NodeRequest {
   /** A name for this life, in every address. */
   readonly life: string
   readonly ledger: string
+  /** Zero for a life that only delivers. */
   readonly ratePerSecond: number
 }
 
@@ -79,7 +80,7 @@ async function main(): Promise<void> {
     process.exit(1)
   })
   let count = 0
-  const perTick = Math.max(1, Math.round((request.ratePerSecond * tickMs) / 1000))
+  const perTick = Math.round((request.ratePerSecond * tickMs) / 1000)
   for (;;) {
     if (hasNews) note('S', JSON.stringify(disk.statistics))
     hasNews = false
