@@ -75,6 +75,9 @@ async function main(): Promise<number> {
   }
   const startedAt = performance.now()
   const cluster = await Cluster.start()
+  // Servers and nodes are processes of their own: they would outlive an operator's Ctrl-C.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void cluster.remove().finally(() => process.exit(1)))
   const results: Result[] = []
   const one = async (fault: Fault): Promise<void> => {
     const result = await judged(cluster, fault)
