@@ -7,14 +7,22 @@ import { join } from 'node:path'
 import { AskedProcess } from './asked-process.js'
 import type { ContenderName } from './contenders/by-name.js'
 import type { Answer, Order } from './contenders/child.js'
-import type { Slice } from './contenders/contender.js'
+import type { ContenderOptions, Slice } from './contenders/contender.js'
+import { domainCount } from './contenders/payloads.js'
 import { spreadOf, type Row } from './output.js'
+
+/** A contender with options of its own, beside the same one without. */
+export interface Variant {
+  readonly label: string
+  readonly name: ContenderName
+  readonly options: Partial<ContenderOptions>
+}
 
 export interface ContestOptions {
   readonly directory: string
-  readonly contenders: readonly ContenderName[]
-  /** Ratios are to this one, of the same round. */
-  readonly reference: ContenderName
+  readonly contenders: readonly (ContenderName | Variant)[]
+  /** Its name or label. Ratios are to this one, of the same round. */
+  readonly reference: string
   readonly producerCounts: readonly number[]
   readonly messageBytes: number
   readonly recipientCount: number
@@ -55,11 +63,12 @@ export async function contest(
   const options: ContestOptions = { ...defaults, ...given }
   const runners: Runner[] = []
   try {
-    for (const name of options.contenders) runners.push(await Runner.start(name, options))
+    const variants = variantsOf(options)
+    for (const variant of variants) runners.push(await Runner.start(variant, options))
     const rows: Row[] = []
     for (const producerCount of options.producerCounts) {
       const slices = await rounds(runners, producerCount, options)
-      for (const name of options.contenders) rows.push(rowOf(name, producerCount, slices, options))
+      for (const { label } of variants) rows.push(rowOf(label, producerCount, slices, options))
     }
     for (const runner of runners) await runner.close()
     return rows
@@ -76,26 +85,31 @@ export async function youngContest(
   messageCount: number,
 ): Promise<Row[]> {
   const options: ContestOptions = { ...defaults, ...given }
-  const { contenders: names, producerCounts, rounds: roundCount } = options
+  const { producerCounts, rounds: roundCount } = options
+  const variants = variantsOf(options)
   const rows: Row[] = []
   for (const producerCount of producerCounts) {
-    const slices = new Map(names.map((name) => [name, [] as Slice[]]))
+    const slices = new Map(variants.map(({ label }) => [label, [] as Slice[]]))
     for (let round = 0; round < roundCount; round++)
-      for (let i = 0; i < names.length; i++) {
-        const runner = await Runner.start(names[(round + i) % names.length]!, options)
+      for (let i = 0; i < variants.length; i++) {
+        const runner = await Runner.start(variants[(round + i) % variants.length]!, options)
         try {
-          slices.get(runner.name)!.push(await runner.slice(producerCount, Infinity, messageCount))
+          slices.get(runner.label)!.push(await runner.slice(producerCount, Infinity, messageCount))
           await runner.close()
         } finally {
           await runner.kill()
         }
       }
-    for (const name of names) rows.push(rowOf(name, producerCount, slices, options))
+    for (const { label } of variants) rows.push(rowOf(label, producerCount, slices, options))
   }
   return rows
 }
 
-type Slices = ReadonlyMap<ContenderName, readonly Slice[]>
+const variantsOf = ({ contenders }: ContestOptions): readonly Variant[] =>
+  contenders.map((one) => (typeof one === 'string' ? { label: one, name: one, options: {} } : one))
+
+/** By label. */
+type Slices = ReadonlyMap<string, readonly Slice[]>
 
 async function rounds(
   runners: readonly Runner[],
@@ -103,11 +117,11 @@ async function rounds(
   { rounds: roundCount, sliceMs, warmUpMs }: ContestOptions,
 ): Promise<Slices> {
   for (const runner of runners) await runner.slice(producerCount, warmUpMs)
-  const slices = new Map(runners.map(({ name }) => [name, [] as Slice[]]))
+  const slices = new Map(runners.map(({ label }) => [label, [] as Slice[]]))
   for (let round = 0; round < roundCount; round++)
     for (let i = 0; i < runners.length; i++) {
       const runner = runners[(round + i) % runners.length]!
-      slices.get(runner.name)!.push(await runner.slice(producerCount, sliceMs))
+      slices.get(runner.label)!.push(await runner.slice(producerCount, sliceMs))
     }
   return slices
 }
@@ -115,17 +129,17 @@ async function rounds(
 const rateOf = ({ messageCount, durationMs }: Slice): number => (messageCount / durationMs) * 1000
 
 function rowOf(
-  name: ContenderName,
+  label: string,
   producerCount: number,
   slices: Slices,
   { reference, recipientCount }: ContestOptions,
 ): Row {
-  const own = slices.get(name)!
+  const own = slices.get(label)!
   const others = slices.get(reference)!
   const of = (quantity: (slice: Slice, round: number) => number): ReturnType<typeof spreadOf> =>
     spreadOf(own.map(quantity))
   return {
-    contender: name,
+    contender: label,
     producers: producerCount,
     'messages/s': of(rateOf),
     [`of ${reference}`]: of((slice, round) => rateOf(slice) / rateOf(others[round]!)),
@@ -142,29 +156,30 @@ function rowOf(
 }
 
 class Runner {
-  readonly name: ContenderName
+  readonly label: string
   readonly #process: AskedProcess<Order, Answer>
 
-  private constructor(name: ContenderName, process: AskedProcess<Order, Answer>) {
-    this.name = name
+  private constructor(label: string, process: AskedProcess<Order, Answer>) {
+    this.label = label
     this.#process = process
   }
 
   static async start(
-    name: ContenderName,
+    { label, name, options: more }: Variant,
     { directory, messageBytes, recipientCount, workload, backlogCount, environment }: ContestOptions,
   ): Promise<Runner> {
     const own = mkdtempSync(join(directory, `${name}-`))
     const module = new URL('./contenders/child.js', import.meta.url)
-    const runner = new Runner(name, new AskedProcess(module, environment))
-    const options = { directory: own, messageBytes, recipientCount, workload, backlogCount }
+    const runner = new Runner(label, new AskedProcess(module, environment))
+    const common = { directory: own, messageBytes, recipientCount, workload, backlogCount }
+    const options: ContenderOptions = { ...common, domainCount, deferredOneIn: 0, ...more }
     await runner.#process.ask({ kind: 'open', name, options })
     return runner
   }
 
   async slice(producerCount: number, durationMs: number, messageCountMax?: number): Promise<Slice> {
     const answer = await this.#process.ask({ kind: 'slice', producerCount, durationMs, messageCountMax })
-    if (answer.kind !== 'slice') throw new Error(`${this.name} gave no slice`)
+    if (answer.kind !== 'slice') throw new Error(`${this.label} gave no slice`)
     return answer.slice
   }
 

@@ -9,6 +9,7 @@ import { applicationsText } from './applications/figures.js'
 import { questionsText } from './questions/figures.js'
 import { sessionsText } from './sessions/figures.js'
 import { storeText } from './store/figures.js'
+import { workloadRText } from './workload-r/figures.js'
 
 export const beginMark = '<!-- figures: begin -->'
 export const endMark = '<!-- figures: end -->'
@@ -133,6 +134,7 @@ function headlinesText(kept: Kept): string {
 const sections: readonly Section[] = [
   { bench: 'commit', text: commitText },
   { bench: 'lives', text: livesText },
+  { bench: 'workload-r', text: workloadRText },
   { bench: 'turns', text: turnsText },
   { bench: 'relay', text: relayText },
   { bench: 'sessions', text: sessionsText },

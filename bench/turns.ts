@@ -41,6 +41,8 @@ export async function run({ output, directory, smoke }: BenchArguments): Promise
         messageBytes: 1024,
         recipientCount: 1,
         workload: 'Q',
+        domainCount: 500,
+        deferredOneIn: 0,
         backlogCount: 0,
       })
       await contender.slice(producers, 2 * sliceMs)

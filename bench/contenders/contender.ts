@@ -22,9 +22,13 @@ export interface ContenderOptions {
   readonly directory: string
   readonly messageBytes: number
   readonly recipientCount: number
-  /** `Q`: one message, and a delivery that answers at once. `R`: senders, 5000 recipients in 500
+  /** `Q`: one message, and a delivery that answers at once. `R`: senders, 5000 recipients in many
    * domains; a delivery reads the data, checks them, and answers a turn of the event loop later. */
   readonly workload: 'Q' | 'R'
+  /** Of workload R. */
+  readonly domainCount: number
+  /** In workload R, of so many messages the engine defers one; 0: none. */
+  readonly deferredOneIn: number
   /** Deferred messages that wait in the queue before the first slice; only the engine has any. */
   readonly backlogCount: number
 }

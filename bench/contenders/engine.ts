@@ -36,6 +36,7 @@ export async function accept(options: ContenderOptions): Promise<Store> {
 /** Workload R. */
 export function realEngine(options: ContenderOptions): Promise<Store> {
   const deliver = deliveryOf(options.messageBytes)
+  let delivered = 0
   return engineStore(options, {
     transports: {
       reading: {
@@ -45,6 +46,8 @@ export function realEngine(options: ContenderOptions): Promise<Store> {
           const data = await request.data()
           if (!Buffer.isBuffer(data)) throw new TypeError('the data are a reference')
           await deliver(data)
+          if (++delivered % options.deferredOneIn === 0)
+            return { kind: 'deferred', status: '4.0.0', reason: 'one of several' }
           return { kind: 'delivered' }
         },
       },
@@ -59,7 +62,7 @@ async function engineStore(contest: ContenderOptions, options: QueueOptions): Pr
   await fillBacklog(queue, contest)
   const { messageBytes, recipientCount, workload } = contest
   const plain = { sender, recipients: recipientsOf(recipientCount), data: bodyOf(messageBytes) }
-  return storeOf(queue, workload === 'R' ? variedSubmissions(messageBytes, recipientCount) : () => plain)
+  return storeOf(queue, workload === 'R' ? variedSubmissions(contest) : () => plain)
 }
 
 /** A queue as producers see it. */

@@ -7,6 +7,7 @@ import { encodeDelivery } from '../../src/record/delivery.js'
 import { encodeEnvelope, untouched } from '../../src/record/envelope.js'
 import type { Submission } from '../../src/index.js'
 import { encodeFinish } from '../../src/record/finish.js'
+import type { ContenderOptions } from './contender.js'
 
 export const sender = 'sender@example.org'
 
@@ -27,12 +28,16 @@ export const domainCount = 500
 export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
 
 /** Submissions of workload R, in turn. */
-export function variedSubmissions(messageBytes: number, recipientCount: number): () => Submission {
+export function variedSubmissions({
+  messageBytes,
+  recipientCount,
+  domainCount: domains,
+}: Pick<ContenderOptions, 'messageBytes' | 'recipientCount' | 'domainCount'>): () => Submission {
   const data = bodyOf(messageBytes)
   const all = Array.from({ length: addressCount }, (_, i): Submission => {
     const recipients = Array.from({ length: recipientCount }, (_each, j) => {
       const number = (i + j) % addressCount
-      return `recipient${number}@domain${number % domainCount}.example.net`
+      return `recipient${number}@domain${number % domains}.example.net`
     })
     return { sender: `sender${i % senderCount}@example.org`, recipients, data }
   })

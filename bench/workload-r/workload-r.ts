@@ -3,12 +3,26 @@
  * other stores that do the same work for each message, with data that they hold in memory.
  *   steady   a queue that has run for a while
  *   young    the first messages of an empty directory, each time in a new process */
-import { contest, shortContest, youngContest } from '../contest.js'
+import { contest, shortContest, youngContest, type Variant } from '../contest.js'
 import type { ContenderName } from '../contenders/by-name.js'
 import { installedStores } from '../contenders/stores.js'
 import type { BenchArguments } from '../bench.js'
 
 const youngCount = 100_000
+
+export const besideItselfTitle = 'the engine beside itself, 100 producers'
+const oneDestination = 'one destination'
+
+/** @param backlogCount deferred messages of the last one */
+function besideItself(backlogCount: number): readonly Variant[] {
+  const variants = {
+    [oneDestination]: { domainCount: 1 },
+    '500 destinations': {},
+    '500 destinations, a tenth deferred': { deferredOneIn: 10 },
+    [`behind ${backlogCount} deferred`]: { backlogCount },
+  }
+  return Object.entries(variants).map(([label, options]) => ({ label, name: 'engine', options }))
+}
 
 export async function run({ output, directory, smoke }: BenchArguments): Promise<void> {
   const { installed, missing } = await installedStores()
@@ -37,6 +51,16 @@ export async function run({ output, directory, smoke }: BenchArguments): Promise
       `steady, ${recipientCount} recipients`,
       await contest({ ...common, producerCounts: [100], recipientCount, ...short }),
     )
+  output.table(
+    besideItselfTitle,
+    await contest({
+      ...common,
+      contenders: besideItself(smoke ? 1000 : 100_000),
+      reference: oneDestination,
+      producerCounts: [100],
+      ...short,
+    }),
+  )
   output.note('Median (least–most) of the rounds; ratios are taken within a round.')
   for (const sentence of missing) output.note(sentence)
 }

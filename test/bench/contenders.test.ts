@@ -23,6 +23,8 @@ const options = (): ContenderOptions => ({
   messageBytes: 1024,
   recipientCount: 1,
   workload: 'Q',
+  domainCount: 500,
+  deferredOneIn: 0,
   backlogCount: 0,
 })
 

@@ -46,6 +46,8 @@ test('lives of messages, for longer than a checkpoint takes to come, make no syn
     messageBytes: 100_000,
     recipientCount: 1,
     workload: 'Q' as const,
+    domainCount: 500,
+    deferredOneIn: 0,
     backlogCount: 50,
   }
   const store = await engine(options)
