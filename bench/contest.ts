@@ -11,7 +11,7 @@ import type { ContenderOptions, Slice } from './contenders/contender.js'
 import { domainCount } from './contenders/payloads.js'
 import { spreadOf, type Row } from './output.js'
 
-/** A contender with options of its own, beside the same one without. */
+/** A contender with other options, beside the same one without. */
 export interface Variant {
   readonly label: string
   readonly name: ContenderName

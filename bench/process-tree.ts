@@ -9,6 +9,8 @@ const pageBytes = 4096
 export interface TreeUsage {
   /** Processor time, user and system, milliseconds, to 10 ms a process. */
   readonly cpuMs: number
+  /** Of that, the first thread of the first process; in Waybill the thread of the queue. */
+  readonly firstThreadCpuMs: number
   readonly rssBytes: number
   readonly processCount: number
 }
@@ -36,7 +38,13 @@ export function treeUsage(rootId: number): TreeUsage {
     processCount++
   }
   if (processCount === 0) throw new Error(`process ${rootId} is gone`)
-  return { cpuMs: ticks * tickMs, rssBytes: pages * pageBytes, processCount }
+  const first = statOf(`${rootId}/task/${rootId}`)
+  return {
+    cpuMs: ticks * tickMs,
+    firstThreadCpuMs: (first?.cpuTicks ?? 0) * tickMs,
+    rssBytes: pages * pageBytes,
+    processCount,
+  }
 }
 
 function descends(id: number, rootId: number, stats: ReadonlyMap<number, Stat>): boolean {

@@ -265,11 +265,12 @@ function relayText(tables: Tables): string {
       '× Postfix': shown(of('postfix', 'waybill is × as fast')),
       '× Haraka': shown(of('haraka', 'waybill is × as fast')),
       '× Postfix per CPU second': shown(of('postfix', 'waybill needs 1/× of the CPU')),
+      'queue thread': withUnit(of('waybill', 'queue thread CPU µs/message'), 'µs'),
     }
   })
   return [
     'The relay: smtp-source → relay → smtp-sink, messages completed per second. Waybill as `npm start` runs it; Postfix and Haraka do what they do by default, on the same disk;',
-    'Haraka does not sync what it accepts.',
+    'Haraka does not sync what it accepts. _Queue thread_: processor time of the thread of the queue, a message.',
     '',
     plot('relay', 'messages per second through a relay'),
     '',

@@ -122,6 +122,11 @@ function rowOf(
     'waybill is × as fast': of((slice, round) => rateOf(first[round]!) / rateOf(slice)),
     'CPU µs/message': of(cpuOf),
     'waybill needs 1/× of the CPU': of((slice, round) => cpuOf(slice) / cpuOf(first[round]!)),
+    ...(name === 'waybill' && {
+      'queue thread CPU µs/message': of(
+        ({ firstThreadCpuMs, messageCount }) => (firstThreadCpuMs * 1000) / messageCount,
+      ),
+    }),
     'RSS MiB': of(({ rssBytes }) => rssBytes / 1024 / 1024),
   }
 }

@@ -75,7 +75,7 @@ async function main(): Promise<number> {
   }
   const startedAt = performance.now()
   const cluster = await Cluster.start()
-  // Servers and nodes are processes of their own: they would outlive an operator's Ctrl-C.
+  // Servers and nodes are separate processes: they would outlive an operator’s Ctrl-C.
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => void cluster.remove().finally(() => process.exit(1)))
   const results: Result[] = []

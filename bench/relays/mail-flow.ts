@@ -37,6 +37,8 @@ export interface FlowSlice {
   /** From the start of the source until the sink had all, milliseconds. */
   readonly durationMs: number
   readonly cpuMs: number
+  /** Of the first thread of its first process. */
+  readonly firstThreadCpuMs: number
   readonly rssBytes: number
 }
 
@@ -114,7 +116,7 @@ export async function flow(
   stillMs: number = stillMsMax,
 ): Promise<FlowSlice> {
   const due = sink.messageCount + messageCount
-  const cpuBeforeMs = treeUsage(relay.processId).cpuMs
+  const before = treeUsage(relay.processId)
   const startedAt = performance.now()
   let failure: unknown
   const sent = source(relay.port, load, messageCount).catch((error: unknown) => {
@@ -136,6 +138,12 @@ export async function flow(
   await sent
   await new Promise((resolve) => setTimeout(resolve, afterwardsMs))
   if (sink.messageCount > due) throw new Error(`${relay.name} delivered a message twice`)
-  const { cpuMs, rssBytes } = treeUsage(relay.processId)
-  return { messageCount, durationMs, cpuMs: cpuMs - cpuBeforeMs, rssBytes }
+  const { cpuMs, firstThreadCpuMs, rssBytes } = treeUsage(relay.processId)
+  return {
+    messageCount,
+    durationMs,
+    cpuMs: cpuMs - before.cpuMs,
+    firstThreadCpuMs: firstThreadCpuMs - before.firstThreadCpuMs,
+    rssBytes,
+  }
 }

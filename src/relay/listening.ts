@@ -1,6 +1,7 @@
 /** A port that is answered.
  * Invariant: `host` and `port` are those that the system gave. */
-import type { AddressInfo, Server } from 'node:net'
+import type { AddressInfo, ListenOptions, Server } from 'node:net'
+import { versions } from 'node:process'
 
 export interface Bound {
   readonly host: string
@@ -12,12 +13,29 @@ export interface Listener extends Bound {
   close(): void
 }
 
+/** Of Node. */
+const sharesFrom = [23, 1] as const
+
+/** Can several processes listen on one port? */
+export function canSharePorts(node: string = versions.node): boolean {
+  const [major = 0, minor = 0] = node.split('.').map(Number)
+  return major > sharesFrom[0] || (major === sharesFrom[0] && minor >= sharesFrom[1])
+}
+
 /** Resolves when the server answers. @param port 0 takes any free one
+ * @param sharesPort with other processes of this user that say so, too: the kernel gives each
+ * connection to one of them (SO_REUSEPORT, `canSharePorts`)
  * @throws the system's error when the port cannot be had */
-export async function listening(server: Server, host: string, port: number): Promise<Bound> {
+export async function listening(
+  server: Server,
+  host: string,
+  port: number,
+  sharesPort: boolean = false,
+): Promise<Bound> {
+  const options: ListenOptions & { readonly reusePort?: boolean } = { host, port, reusePort: sharesPort }
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, () => {
+    server.listen(options, () => {
       server.removeListener('error', reject)
       resolve()
     })

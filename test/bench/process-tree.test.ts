@@ -21,6 +21,14 @@ test('the memory of a living child counts, and it is one process more', async ()
   expect(during.rssBytes - before.rssBytes).toBeGreaterThan(10 * 1024 * 1024)
 })
 
+test('the first thread has what it worked itself, not what a child did', () => {
+  const before = treeUsage(process.pid)
+  execFileSync(process.execPath, ['-e', 'while (process.cpuUsage().user < 300_000);'])
+  const after = treeUsage(process.pid)
+  const own = after.firstThreadCpuMs - before.firstThreadCpuMs
+  expect(after.cpuMs - before.cpuMs - own).toBeGreaterThan(150)
+})
+
 test('a process that is not there is an error, not zero', () => {
   expect(() => treeUsage(2 ** 22)).toThrow('is gone')
 })

@@ -97,6 +97,10 @@ export const serve: Command = {
       many: true,
       help: 'the same where the session begins with TLS, as on port 465 (nowhere)',
     },
+    'share-port': {
+      value: 'yes|no',
+      help: 'let other relays of this user, with separate queues, listen on the same ports, if they say so, too: each connection goes to\none of them; needs Node 23.1 (no)',
+    },
     relay: { value: 'HOST:PORT', help: 'deliver everything to this server' },
     direct: { help: 'deliver to the mail hosts of each domain, as the DNS has them (MX), on port 25' },
     'relay-tls': {
@@ -413,8 +417,10 @@ async function runWith(
   const watch = settings.metrics.length === 0 ? undefined : await loadMetrics()
   const withHttp = isWatched ? await loadHttp() : undefined
   const pages = settings.console.length === 0 ? [] : consolePages()
+  // A trial on a shared port would be given connections.
+  const own = settings.places.filter(({ sharesPort }) => sharesPort !== true)
   await tryPorts([
-    ...settings.places.map((endpoint) => ({ option: optionOf(endpoint), endpoint })),
+    ...own.map((endpoint) => ({ option: optionOf(endpoint), endpoint })),
     ...settings.metrics.map((endpoint) => ({ option: 'metrics', endpoint })),
     ...settings.mailq.map((endpoint) => ({ option: 'mailq', endpoint })),
     ...settings.http.map((endpoint) => ({ option: 'http', endpoint })),

@@ -2,6 +2,8 @@
  * Invariant: everything is read from options, and refused, before a port is opened. What is read
  * from files stands in serve-tables.ts. */
 import { availableParallelism } from 'node:os'
+import process from 'node:process'
+import { canSharePorts } from '../../../src/relay/listening.js'
 import type { Place } from '../../../src/relay/smtp-in/session-server.js'
 import type { SmtpFrontOptions } from '../../../src/relay/smtp-in/smtp-front.js'
 import { trustedNetworks } from '../../../src/relay/smtp-in/client-networks.js'
@@ -20,10 +22,13 @@ export function placesOf(args: Arguments): Place[] {
   const listenTls = args.all('listen-tls').map((text) => parseEndpoint('listen-tls', text, '127.0.0.1', 465))
   if (listenTls.length > 0 && !args.isSet('tls-cert'))
     throw new UsageError('--listen-tls needs --tls-cert and --tls-key')
+  const sharesPort = parseYes('share-port', args.one('share-port') ?? 'no')
+  if (sharesPort && !canSharePorts())
+    throw new UsageError(`--share-port needs Node 23.1 or later, and this is ${process.version}`)
   return [
     ...(listen.length === 0 ? [{ host: '127.0.0.1', port: 2525 }] : listen),
     ...listenTls.map((place) => ({ ...place, implicitTls: true })),
-  ]
+  ].map((place) => ({ ...place, sharesPort }))
 }
 
 /** @throws UsageError, WaybillError OPTION_INVALID */
