@@ -31,6 +31,10 @@ export const benches: Readonly<Record<string, Bench>> = {
     about: 'memory of open sessions, and how long mail takes through a relay at a tenth of its load',
     run: async (args) => (await import('./sessions/sessions.js')).run(args),
   },
+  kinds: {
+    about: 'mail with many recipients, large, signed, logged in, to 1000 domains, beside Postfix',
+    run: async (args) => (await import('./kinds/kinds.js')).run(args),
+  },
   pages: {
     about: 'what ten open pages of the console cost a relay at full load',
     run: async (args) => (await import('./pages/pages.js')).run(args),

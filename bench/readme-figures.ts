@@ -6,6 +6,7 @@ import { cellText, medianOf, shown, tablesOf, type Tables } from './kept-results
 import type { Cell, Row } from './output.js'
 import { shownNumber } from './plot/scales.js'
 import { applicationsText } from './applications/figures.js'
+import { kindsText } from './kinds/figures.js'
 import { questionsText } from './questions/figures.js'
 import { sessionsText } from './sessions/figures.js'
 import { storeText } from './store/figures.js'
@@ -138,6 +139,7 @@ const sections: readonly Section[] = [
   { bench: 'turns', text: turnsText },
   { bench: 'relay', text: relayText },
   { bench: 'sessions', text: sessionsText },
+  { bench: 'kinds', text: kindsText },
   { bench: 'smtp', text: smtpText },
   { bench: 'scale', text: scaleText },
   { bench: 'sustained', text: sustainedText },

@@ -3,7 +3,7 @@
  * in its favour. */
 import { execFile } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort, greeted } from './free-port.js'
 import type { Relay, RelayOptions } from './relay.js'
@@ -40,12 +40,17 @@ export function postfixMissing(): string | undefined {
   return process.getuid?.() === 0 ? undefined : 'Postfix has to be started by root'
 }
 
-/** @param more settings, `NAME = VALUE` */
+/** @param more settings, `NAME = VALUE`
+ * @param files in the directory of its configuration, with their texts */
 export async function postfix({
   directory,
   sinkPort,
   more = [],
-}: RelayOptions & { readonly more?: readonly string[] }): Promise<Relay> {
+  files = {},
+}: RelayOptions & {
+  readonly more?: readonly string[]
+  readonly files?: Readonly<Record<string, string>>
+}): Promise<Relay> {
   const config = join(directory, 'config')
   const queue = join(directory, 'queue')
   const port = await freePort()
@@ -72,6 +77,10 @@ export async function postfix({
   writeFileSync(join(config, 'main.cf'), `${settings.join('\n')}\n`)
   const listener = `127.0.0.1:${port} inet n - n - - smtpd`
   writeFileSync(join(config, 'master.cf'), `${[listener, ...services].join('\n')}\n`)
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(config, name)), { recursive: true })
+    writeFileSync(join(config, name), text)
+  }
   await execute('chown', ['postfix', join(directory, 'data')])
   await execute('postfix', ['-c', config, 'start'])
   await greeted(port)

@@ -17,5 +17,7 @@ export interface Relay {
   readonly port: number
   /** All of its processes descend from this one. */
   readonly processId: number
+  /** Others that work for it. */
+  readonly helperIds?: readonly number[]
   stop(): Promise<void>
 }

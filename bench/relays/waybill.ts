@@ -6,12 +6,14 @@ import { greeted } from './free-port.js'
 import type { Relay, RelayOptions } from './relay.js'
 import { started } from './started.js'
 
-/** @param more arguments of `serve` */
+/** @param more arguments of `serve`
+ * @param isDirect it looks up where mail goes, and there is no port of a sink */
 export async function waybill({
   directory,
   sinkPort,
   more = [],
-}: RelayOptions & { readonly more?: readonly string[] }): Promise<Relay> {
+  isDirect = false,
+}: RelayOptions & { readonly more?: readonly string[]; readonly isDirect?: boolean }): Promise<Relay> {
   const log = join(directory, 'log')
   const command = 'dist/bundle/waybill.js'
   const args = ['--queue', join(directory, 'queue'), '--listen', '127.0.0.1:0']
@@ -28,8 +30,7 @@ export async function waybill({
       join(packageRoot(), command),
       'serve',
       ...args,
-      '--relay',
-      `127.0.0.1:${sinkPort}`,
+      ...(isDirect ? ['--direct'] : ['--relay', `127.0.0.1:${sinkPort}`]),
       ...more,
     ],
     log,

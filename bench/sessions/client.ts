@@ -8,6 +8,11 @@ const wholeReply = /^(?:\d{3}-[^\n]*\n)*(\d{3}) [^\n]*\n/
 
 const hello = 'EHLO bench.example.org\r\n'
 
+export interface Login {
+  readonly name: string
+  readonly password: string
+}
+
 export class Client {
   #socket: Socket
   #text = ''
@@ -29,10 +34,18 @@ export class Client {
     return client
   }
 
-  /** @throws Error for another reply than this */
-  async ask(text: string, code: number): Promise<void> {
+  /** @param count of the replies that come; lines in `text` are pipelined
+   * @throws Error for another reply than this */
+  async ask(text: string, code: number, count: number = 1): Promise<void> {
     this.#socket.write(text)
-    await this.#reply(code)
+    for (let i = 0; i < count; i++) await this.#reply(code)
+  }
+
+  async login({ name, password }: Login): Promise<void> {
+    await this.ask(
+      `AUTH PLAIN ${Buffer.from(`\0${name}\0${password}`, 'latin1').toString('base64')}\r\n`,
+      235,
+    )
   }
 
   async #startTls(): Promise<void> {

@@ -1,4 +1,5 @@
-/** A server that says when each message was there, by its field `X-Bench`. It greets at once:
+/** A server that says when each message was there, by its field `X-Bench`, and for how many
+ * recipients. It greets at once:
  * smtp-server waits for 100 ms, which would be most of what is measured. */
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
@@ -7,6 +8,8 @@ import { TLSSocket } from 'node:tls'
 
 const idOf = /^X-Bench: (\d+)\r$/m
 const endOfData = '\r\n.\r\n'
+/** A header with its signature is shorter. */
+const headerCharactersMax = 4000
 
 export interface Certificate {
   readonly key: Buffer
@@ -19,6 +22,10 @@ export class Sink {
   readonly arrivals: ReadonlyMap<number, number>
   /** The number of the next message. */
   next = 1_000_000
+  /** Of all messages that are there; a relay may send a message in parts. */
+  recipientCount = 0
+  /** The header of the last message. */
+  lastHeader = ''
   readonly #server: Server
   readonly #sockets: ReadonlySet<Socket>
 
@@ -30,17 +37,26 @@ export class Sink {
   }
 
   /** @param certificate with it the server takes mail over TLS alone */
-  static async start(certificate?: Certificate): Promise<Sink> {
+  static async start(
+    certificate?: Certificate,
+    { host, port }: { readonly host: string; readonly port: number } = { host: '127.0.0.1', port: 0 },
+  ): Promise<Sink> {
     const arrivals = new Map<number, number>()
     const sockets = new Set<Socket>()
     const server = createServer((socket) => {
       sockets.add(socket)
       socket.on('close', () => sockets.delete(socket)).on('error', () => socket.destroy())
       socket.setNoDelay(true).write('220 sink\r\n')
-      serve(socket, certificate, (text) => arrivals.set(Number(idOf.exec(text)?.[1]), performance.now()))
-    }).listen(0, '127.0.0.1')
+      serve(socket, certificate, (text, recipientCount) => {
+        const header = text.slice(0, headerCharactersMax)
+        arrivals.set(Number(idOf.exec(header)?.[1]), performance.now())
+        sink.recipientCount += recipientCount
+        sink.lastHeader = header
+      })
+    }).listen(port, host)
     await once(server, 'listening')
-    return new Sink(server, arrivals, sockets)
+    const sink = new Sink(server, arrivals, sockets)
+    return sink
   }
 
   async stop(): Promise<void> {
@@ -51,11 +67,19 @@ export class Sink {
 }
 
 /** @param certificate to go on with over TLS; without, mail is taken */
-function serve(socket: Socket, certificate: Certificate | undefined, arrived: (text: string) => void): void {
+function serve(
+  socket: Socket,
+  certificate: Certificate | undefined,
+  arrived: (text: string, recipientCount: number) => void,
+): void {
   let text = ''
+  let lookedUntil = 0
   let isData = false
+  let recipientCount = 0
   const step = (end: string): string | undefined => {
-    const at = text.indexOf(end)
+    // Behind what was looked at before: data come in many pieces.
+    const at = text.indexOf(end, Math.max(0, lookedUntil - end.length))
+    lookedUntil = at < 0 ? text.length : 0
     if (at < 0) return undefined
     const part = text.slice(0, at)
     text = text.slice(at + end.length)
@@ -64,8 +88,9 @@ function serve(socket: Socket, certificate: Certificate | undefined, arrived: (t
   const answered = (): boolean => {
     const part = step(isData ? endOfData : '\r\n')
     if (part === undefined) return false
-    if (isData) arrived(part)
+    if (isData) arrived(part, recipientCount)
     const word = isData ? '' : part.slice(0, 8).trim().toUpperCase()
+    recipientCount = word.startsWith('MAIL') ? 0 : recipientCount + Number(word.startsWith('RCPT'))
     isData = word === 'DATA' && certificate === undefined
     if (word === 'STARTTLS' && certificate !== undefined) {
       socket.off('data', hear).write('220 begin\r\n')
