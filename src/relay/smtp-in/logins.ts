@@ -5,10 +5,12 @@
  *    1. somebody guesses in fifty sessions at once
  *    2. each guess takes a tenth of a second
  *    3. a user with the right password waits for two checks, not fifty
- * A name that there is not costs what one costs that there is. */
+ * A name that there is not costs what one costs that there is. A login that was right a short time
+ * ago is not checked again. */
 import { createHmac } from 'node:crypto'
 import { isPassword, type PasswordHash } from '../tables/password-hash.js'
 import type { Users } from '../tables/users.js'
+import { KnownLogins } from './known-logins.js'
 
 /** A bounded number waits; further ones are refused for now. */
 const waitingMax = 200
@@ -17,16 +19,18 @@ export class Logins {
   #users: Users
   #hashes: readonly PasswordHash[]
   readonly #check: typeof isPassword
+  readonly #known: KnownLogins
   #isChecking = false
   #waitingCount = 0
   /** By network, in the order of their turns; none is empty. Each gets its turn, or a refusal. */
   readonly #waiting = new Map<string, ((isTurn: boolean) => void)[]>()
 
   /** @param users at least one */
-  constructor(users: Users, check: typeof isPassword = isPassword) {
+  constructor(users: Users, check: typeof isPassword = isPassword, known: KnownLogins = new KnownLogins()) {
     this.#users = users
     this.#hashes = [...users.values()]
     this.#check = check
+    this.#known = known
   }
 
   /** The next turns are those of these, or of none. @param users at least one */
@@ -38,14 +42,24 @@ export class Logins {
   /** @param network whose turn it is, client-networks.ts
    * @returns whether the password is right; undefined if too many wait */
   async isRight(name: string, password: string, network: string): Promise<boolean | undefined> {
+    if (this.#isKnown(name, password)) return true
     if (!(await this.#turnOf(network))) return undefined
     try {
-      const known = this.#users.get(name)
-      const isPasswordOf = await this.#check(password, known ?? this.#standIn(name))
-      return known !== undefined && isPasswordOf
+      // Of several sessions that begin together the first one's check is for all.
+      if (this.#isKnown(name, password)) return true
+      const hash = this.#users.get(name)
+      const isPasswordOf = await this.#check(password, hash ?? this.#standIn(name))
+      if (hash === undefined || !isPasswordOf) return false
+      this.#known.add(name, password, hash)
+      return true
     } finally {
       this.#next()
     }
+  }
+
+  #isKnown(name: string, password: string): boolean {
+    const hash = this.#users.get(name)
+    return hash !== undefined && this.#known.has(name, password, hash)
   }
 
   async #turnOf(network: string): Promise<boolean> {

@@ -1,7 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { knownCountMax, KnownLogins, knownMsMax } from '../../../src/relay/smtp-in/known-logins.js'
 import { Logins } from '../../../src/relay/smtp-in/logins.js'
-import type { PasswordHash } from '../../../src/relay/tables/password-hash.js'
+import type { isPassword, PasswordHash } from '../../../src/relay/tables/password-hash.js'
 import { usersWith } from '../tables/users-fixture.js'
 
 const users = usersWith({ ada: 'secret', grace: 'other' })
@@ -66,7 +67,7 @@ test('one password is checked at a time, and networks take turns', async () => {
 test('behind 200 that wait nobody waits, until one is through', async () => {
   const { check, end } = heldChecks()
   const logins = new Logins(users, check)
-  for (let i = 0; i <= 200; i++) void logins.isRight('ada', 'x', String(i))
+  for (let i = 0; i <= 200; i++) void logins.isRight('ada', `x${i}`, String(i))
   expect(await logins.isRight('ada', 'x', 'n')).toBeUndefined()
   await end()
   const last = logins.isRight('ada', 'x', 'n')
@@ -86,7 +87,7 @@ test('when too many wait, the last of the network with the most gives way to ano
   expect(begun.slice(0, 4)).toEqual(['guess 0', 'guess 1', 'secret', 'guess 2'])
   for (let i = 3; i <= 200; i++) await end()
   expect(begun).toHaveLength(201)
-  const later = Array.from({ length: 201 }, (_, i) => logins.isRight('ada', 'secret', `n${i}`))
+  const later = Array.from({ length: 201 }, (_, i) => logins.isRight('ada', `word ${i}`, `n${i}`))
   await turn()
   for (let i = 0; i <= 200; i++) await end()
   expect(await Promise.all(later)).toEqual(later.map(() => true))
@@ -134,4 +135,63 @@ test('behind a reload a name that there is not costs what one of the new users c
   logins.renew(renewed)
   for (let i = 0; i < 8; i++) await logins.isRight(`nobody${i}`, '', 'n')
   expect(new Set(hashes)).toEqual(new Set(renewed.values()))
+})
+
+/** A check that counts, and says yes to `secret`. */
+function countedChecks(): { readonly check: typeof isPassword; readonly checked: string[] } {
+  const checked: string[] = []
+  return {
+    checked,
+    check: (password) => Promise.resolve(checked.push(password) > 0 && password === 'secret'),
+  }
+}
+
+test('a login that was right is not checked again, and a wrong one is, each time', async () => {
+  const { check, checked } = countedChecks()
+  const logins = new Logins(users, check)
+  const words = ['secret', 'wrong', 'secret', 'wrong', 'secret']
+  const answers = await Promise.all(words.map((word) => logins.isRight('ada', word, 'n')))
+  expect(answers).toEqual([true, false, true, false, true])
+  expect(checked).toEqual(['secret', 'wrong', 'wrong'])
+})
+
+test('what was right for one user is checked for another', async () => {
+  const { check, checked } = countedChecks()
+  const logins = new Logins(users, check)
+  await logins.isRight('ada', 'secret', 'n')
+  await logins.isRight('grace', 'secret', 'n')
+  expect(await logins.isRight('nobody', 'secret', 'n')).toBe(false)
+  expect(checked).toHaveLength(3)
+})
+
+test('behind a reload a user with another hash is checked again, and one who is gone is refused', async () => {
+  const { check, checked } = countedChecks()
+  const logins = new Logins(users, check)
+  await logins.isRight('ada', 'secret', 'n')
+  logins.renew(usersWith({ ada: 'another' }))
+  await logins.isRight('ada', 'secret', 'n')
+  expect(checked).toHaveLength(2)
+  logins.renew(usersWith({ grace: 'other' }))
+  expect(await logins.isRight('ada', 'secret', 'n')).toBe(false)
+})
+
+test('a login is known for five minutes, and the oldest gives way to the thousandth behind it', async () => {
+  let nowMs = 0
+  const { check, checked } = countedChecks()
+  const known = new KnownLogins(() => nowMs)
+  const logins = new Logins(users, check, known)
+  const again = async (): Promise<number> => {
+    await logins.isRight('ada', 'secret', 'n')
+    return checked.length
+  }
+  expect(await again()).toBe(1)
+  nowMs = knownMsMax - 1
+  expect(await again()).toBe(1)
+  nowMs = knownMsMax
+  expect(await again()).toBe(2)
+  const hash = users.get('grace')!
+  for (let i = 0; i < knownCountMax - 1; i++) known.add('grace', `other ${i}`, hash)
+  expect(await again()).toBe(2)
+  known.add('grace', 'one more', hash)
+  expect(await again()).toBe(3)
 })
