@@ -3,6 +3,7 @@
  * Invariant: nodemailer's own stream dots, mends and ends the data wherever that changes an
  * octet. */
 import type { Readable, Transform, TransformCallback } from 'node:stream'
+import { leavesAsItStands } from '../mime/plain-data.js'
 
 /** Nodemailer hands the stream that dots and ends the data to whatever has a `pipe`, once the
  * server has said 354. */
@@ -18,6 +19,19 @@ export const noSink = {}
 export function passOn(this: DataSink, data: Buffer, _: string, done: TransformCallback): void {
   this.lastByte = data[data.length - 1]!
   done(null, data)
+}
+
+const CR = 0x0d
+
+/** For data in pieces: those that need nothing go past nodemailer's look at each octet, which is a
+ * quarter of what the queue's thread does for a mebibyte. A piece that begins or ends within a line
+ * end, or begins with a dot, goes to it. */
+export function passPieces(sink: DataSink): void {
+  const looked = sink._transform.bind(sink)
+  sink._transform = (data: Buffer, encoding, done) => {
+    if (sink.lastByte !== CR && leavesAsItStands(data)) passOn.call(sink, data, encoding, done)
+    else looked(data, encoding, done)
+  }
 }
 
 /** What else nodemailer asks of a stream. It writes its own code over that of an error it is shown,

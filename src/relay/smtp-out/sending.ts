@@ -68,7 +68,8 @@ export class Sending {
   async #made(takesEightBit: boolean): Promise<Form> {
     const { whole: source, request } = this
     const isPlain = takesEightBit || (source !== undefined && isAscii(source))
-    const plan = isPlain ? undefined : await sevenBitPlan(source === undefined ? request.stream() : [source])
+    const read = source === undefined ? () => request.stream() : () => [source]
+    const plan = isPlain ? undefined : await sevenBitPlan(read)
     const whole = source && plan ? Buffer.concat(await all(inSevenBits([source], plan))) : source
     const signs = this.#signer?.signs(request.recipients) === true
     const signature = signs ? await this.#signer.fieldsFor(whole ?? this.#stream(plan)) : nothing

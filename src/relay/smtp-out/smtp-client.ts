@@ -16,7 +16,7 @@ import {
   isRefusal,
   type ClientError,
 } from './smtp-reply.js'
-import { lifeOf, noSink, passOn, type DataSink } from './data-sink.js'
+import { lifeOf, noSink, passOn, passPieces, type DataSink } from './data-sink.js'
 import { recipientWords, senderWords } from './dsn-words.js'
 import { leavesAsItStands, wroteAtOnce } from '../mime/plain-data.js'
 import { PhasedConnection, type PhaseTimes } from './phased-connection.js'
@@ -208,7 +208,10 @@ export class SmtpClient extends PhasedConnection {
           if (isWhole) {
             if ('lastByte' in sink && leavesAsItStands(data)) sink._transform = passOn
             sink.end(data)
-          } else data.pipe(sink)
+            return
+          }
+          if ('lastByte' in sink) passPieces(sink)
+          data.pipe(sink)
         },
         ...(Buffer.isBuffer(data) ? undefined : lifeOf(data)),
       }

@@ -9,7 +9,7 @@ const octets = (text: string): Buffer => Buffer.from(text.replaceAll('\n', '\r\n
 async function converted(data: Buffer, pieceBytes = data.length): Promise<string | undefined> {
   const pieces: Buffer[] = []
   for (let at = 0; at < data.length; at += pieceBytes) pieces.push(data.subarray(at, at + pieceBytes))
-  const plan = await sevenBitPlan(pieces)
+  const plan = await sevenBitPlan(() => pieces)
   if (plan === undefined) return undefined
   const found: Buffer[] = []
   for await (const piece of inSevenBits(pieces, plan)) found.push(piece)
@@ -123,13 +123,18 @@ test('a delivery report with octets over 127 has no form in seven bits', async (
 })
 
 test('a header without end, and parts within parts without end, are no mail', async () => {
-  const long = octets(`Subject: ${'x'.repeat(300 << 10)}`)
+  const long = octets(`Subject: ü${'x'.repeat(300 << 10)}`)
   await expect(converted(long)).rejects.toThrow(NoSevenBitForm)
   const deep = Array.from(
     { length: 101 },
-    (_, i) => `Content-Type: multipart/mixed; boundary=b${i}\n\n--b${i}\n`,
+    (_, i) => `Content-Type: multipart/mixed; boundary=b${i}\n\nü\n--b${i}\n`,
   )
   await expect(converted(octets(deep.join('')))).rejects.toThrow(NoSevenBitForm)
+})
+
+test('mail in seven bits needs no structure that can be followed', async () => {
+  const long = octets(`Subject: ${'x'.repeat(300 << 10)}`)
+  expect(await sevenBitPlan(() => [long])).toBeUndefined()
 })
 
 test('whatever the body and however it is cut, it is seven bits, in short lines, and says the same', async () => {
