@@ -32,7 +32,7 @@ export const benches: Readonly<Record<string, Bench>> = {
     run: async (args) => (await import('./sessions/sessions.js')).run(args),
   },
   kinds: {
-    about: 'mail with many recipients, large, signed, logged in, to 1000 domains, beside Postfix',
+    about: 'mail with many recipients, signed, logged in, to 1000 domains, beside Postfix',
     run: async (args) => (await import('./kinds/kinds.js')).run(args),
   },
   pages: {

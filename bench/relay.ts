@@ -31,7 +31,7 @@ interface Pace {
   /** Messages before the first turn, with connections reused and without: compilers in the relays
    * have then done their work. */
   readonly warmUpCount: number
-  /** Messages of the turn that shows how many that are. */
+  /** Messages of the turn that shows how many that are; fewer where they are large. */
   readonly probeCount: number
   readonly loads: readonly Load[]
 }
@@ -48,8 +48,11 @@ const full: Pace = {
   sliceMs: 3000,
   warmUpCount: 6000,
   probeCount: 2000,
-  loads: loadsOf([1024, 10_240], [20, 100]),
+  loads: [...loadsOf([1024, 10_240], [20, 100]), { messageBytes: 2 ** 20, sessionCount: 20, isReused: true }],
 }
+/** Of a message; of larger ones fewer are sent to see how fast they go. */
+const probedBytes = 32_768
+
 const short: Pace = {
   rounds: 1,
   sliceMs: 300,
@@ -86,14 +89,18 @@ export async function run({ output, directory, smoke }: BenchArguments): Promise
   }
 }
 
+const sizeText = (bytes: number): string =>
+  bytes < 2 ** 20 ? `${bytes / 1024} KiB` : `${bytes / 2 ** 20} MiB`
+
 const titleOf = ({ messageBytes, sessionCount, isReused }: Load): string =>
-  `${messageBytes / 1024} KiB, ${sessionCount} sessions, ${isReused ? 'connections reused' : 'a connection for each message'}`
+  `${sizeText(messageBytes)}, ${sessionCount} sessions, ${isReused ? 'connections reused' : 'a connection for each message'}`
 
 async function measured(relays: readonly Relay[], sink: Sink, load: Load, pace: Pace): Promise<Row[]> {
   const counts = new Map<Relay, number>()
   for (const relay of relays) {
-    const { durationMs } = await flow(relay, sink, load, pace.probeCount)
-    counts.set(relay, Math.ceil((pace.probeCount * pace.sliceMs) / durationMs))
+    const probeCount = Math.ceil(pace.probeCount / Math.max(1, load.messageBytes / probedBytes))
+    const { durationMs } = await flow(relay, sink, load, probeCount)
+    counts.set(relay, Math.ceil((probeCount * pace.sliceMs) / durationMs))
   }
   const slices = new Map(relays.map((relay) => [relay, [] as FlowSlice[]]))
   for (let round = 0; round < pace.rounds; round++)
