@@ -1,8 +1,8 @@
 /** The dots that a client doubled at the beginning of lines, and the one that ends the data (RFC
  * 5321 §4.5.2). Pure.
  * Invariant: the octets `CR LF . CR LF` alone end the data, whatever pieces it comes in; a bare LF
- * ends nothing (smuggling). A piece is gone through once and becomes one piece: its cost does not
- * depend on how many lines begin with a dot. */
+ * ends nothing (smuggling). A piece is gone through once and becomes one piece: a line that begins
+ * with a dot costs what another one costs. */
 
 const dot = 0x2e
 const cr = 0x0d
@@ -10,6 +10,10 @@ const lf = 0x0a
 
 /** Octets whose fate the next piece decides. */
 const heldBytesMax = 4
+const lineWithDot = Buffer.from('\n.')
+/** Behind such a line the next one is looked for octet by octet: a call costs as much as two lines,
+ * and elsewhere it passes ten in that time. */
+const nearBytes = 256
 /** Shorter runs are copied octet by octet, which is faster than a call. */
 const shortRunBytes = 48
 
@@ -39,8 +43,14 @@ export function unstuffed(piece: Buffer): Unstuffed {
     keepUpTo(end)
     return kept.subarray(0, keptBytes)
   }
+  let nearUntil = 0
   for (let i = 2; i < length - 2; i++) {
-    if (piece[i] !== dot || piece[i - 1] !== lf) continue
+    if (i >= nearUntil) {
+      const at = piece.indexOf(lineWithDot, i - 1)
+      if (at < 0 || at >= length - 3) break
+      i = at + 1
+    } else if (piece[i] !== dot || piece[i - 1] !== lf) continue
+    nearUntil = i + nearBytes
     if (piece[i + 1] === dot) {
       keepUpTo(i)
       from = ++i

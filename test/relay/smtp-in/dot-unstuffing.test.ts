@@ -30,11 +30,21 @@ test.each([
 })
 
 test('any data comes out as it was before its dots were doubled, in whatever pieces it comes', () => {
-  const letters = fc.constantFrom('.', '\r\n', 'x', '\r\n.', '..', '\n', '\r')
+  const letters = fc.constantFrom(
+    '.',
+    '\r\n',
+    'x',
+    '\r\n.',
+    '..',
+    '\n',
+    '\r',
+    'x'.repeat(255),
+    'y'.repeat(300),
+  )
   fc.assert(
     fc.property(
       fc.array(letters, { maxLength: 60 }),
-      fc.array(fc.nat(8), { maxLength: 40 }),
+      fc.array(fc.oneof(fc.nat(8), fc.nat(600)), { maxLength: 40 }),
       (parts, cuts) => {
         const text = `ab${parts.join('')}\r\n`
         const sent = `${text.replace(/\n\./g, '\n..')}.\r\nNOOP`
