@@ -231,6 +231,7 @@ async function livesFrom(
       },
     })
     result.crashCount++
+    result.operationCount += life.disk.callCount
     result.recoveredCount += life.recoveredCount
     const known = next as CrashPoint | undefined
     const model = known?.model ?? life.model
