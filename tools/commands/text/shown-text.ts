@@ -76,6 +76,7 @@ export function durationText(ms: number): string {
 
 /** The usual kind, decided by one cheap test. */
 const plain = /^[\x20-\x7e]*$/
+const plainLines = /^[\t\n\x20-\x7e]*$/
 const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
 /** Without controls and marks that turn the direction of writing. */
@@ -83,7 +84,7 @@ export const printable = (text: string): string => (plain.test(text) ? text : te
 
 /** The same for text with our own lines and tabs. */
 export const harmless = (text: string): string =>
-  plain.test(text) ? text : text.replace(unsafe, (found) => (found === '\n' || found === '\t' ? found : '?'))
+  plainLines.test(text) ? text : text.replace(unsafe, (found) => (found === '\n' || found === '\t' ? found : '?'))
 
 /** The beginnings of our progress lines and colours, the longest first, and their ends. */
 const ownBeginnings = ['\r\x1b[K', '\x1b[31m', '\r']
