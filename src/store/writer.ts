@@ -14,7 +14,7 @@ import { diskFailure } from '../disk/failure.js'
 import type { WaybillError } from '../errors.js'
 import type { Lease, Tenure } from './lease.js'
 import type { StoreStatistics } from './statistics.js'
-import { done, parts, type Answer, type Part, type Refusal, type Write } from './store.js'
+import { done, fenced, parts, type Answer, type Part, type Refusal, type Write } from './store.js'
 
 /** A change that somebody waits for. */
 interface Work {
@@ -88,7 +88,8 @@ export class Writer {
       if (isUnknown) {
         const found = await lookUp(tenure, works)
         if (found.kind !== 'done') {
-          if (found.kind === 'refused') throw refusalError(found.refusal, works[0]!.operation, works[0]!.path)
+          if (found.kind === 'refused' && found.refusal.kind !== 'fenced')
+            throw refusalError(found.refusal, works[0]!.operation, works[0]!.path)
           this.#lease.broken(tenure)
           continue
         }
@@ -144,7 +145,12 @@ function settle(works: readonly Work[], values: readonly number[]): void {
   for (const [i, { resolve }] of works.entries()) resolve(values[i]!)
 }
 
-/** Have they happened? All of them or none. Asked under a later tenure. @returns undefined: no */
+/** Have they happened? All of them or none. Asked under a later tenure. A look that says yes counts
+ * only while the epoch is still that of the tenure:
+ *    1. Node A resumes, and is paused before it looks. Its changes 8 and 9 did not happen.
+ *    2. Node B claims the queue, and counts its own changes on: 8.
+ *    3. Node A looks, and takes the 8 for its own: it settles what never happened.
+ * @returns undefined: no */
 async function lookUp(
   tenure: Tenure,
   works: readonly Work[],
@@ -159,7 +165,10 @@ async function lookUp(
     if (file !== undefined && file.kind !== 'done') return file
     values.push(file?.value?.file ?? 0)
   }
-  return done(values)
+  // Last, because epochs only grow.
+  const standing = await beat.standing(fence.queue)
+  if (standing.kind !== 'done') return standing
+  return standing.value.epoch === fence.epoch ? done(values) : fenced
 }
 
 async function areThere({ beat, fence }: Tenure, works: readonly Work[]): Promise<Answer<boolean>> {
