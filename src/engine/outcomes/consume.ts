@@ -5,7 +5,7 @@ import { onAbort } from '../../base/on-abort.js'
 import { integerOption, isRecordText, signalOption } from '../../base/options.js'
 import type { Position } from '../../base/position.js'
 import { WaybillError } from '../../errors.js'
-import type { ReadOutcomes } from './kept-outcomes.js'
+import { readMax, type ReadOutcomes } from './kept-outcomes.js'
 import type { Consumer, Outcomes } from './outcomes.js'
 import type { QueueOutcome } from '../../record/outcome.js'
 
@@ -169,13 +169,18 @@ class Reading {
     return []
   }
 
-  /** What was begun behind the last ones, if it found any. */
+  /** What was begun behind the last ones, and, where that met the end, what came since: a consumer
+   * that asks seldom would be one batch late. */
   async #read(): Promise<ReadOutcomes> {
     const begun = this.#begun
     this.#begun = undefined
     const found = await begun
-    if (found !== undefined && found.outcomes.length > 0) return found
-    return this.#outcomes.kept!.read(this.#next, this.#place)
+    const kept = this.#outcomes.kept!
+    if (found === undefined) return kept.read(this.#next, this.#place)
+    if (found.outcomes.length >= readMax) return found
+    const from = (found.outcomes.at(-1)?.number ?? this.#next - 1) + 1
+    const { outcomes, next } = await kept.read(from, found.next)
+    return { outcomes: [...found.outcomes, ...outcomes], next }
   }
 
   #withGaps(outcomes: readonly QueueOutcome[]): (QueueOutcome | OutcomeGap)[] {

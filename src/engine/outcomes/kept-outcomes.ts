@@ -8,7 +8,7 @@ import { frameBytes, kindAt, kinds, payloadAt, timeAt } from '../../record/frame
 import { decodeOutcome, encodeOutcome, type NewOutcome, type QueueOutcome } from '../../record/outcome.js'
 
 /** Outcomes that are read at once. */
-const readMax = 1000
+export const readMax = 1000
 
 export interface OutcomeRecord {
   readonly number: number

@@ -123,6 +123,31 @@ test('an outcome that was given and not done with is given again after a crash',
   })
 })
 
+test('a consumer that asks seldom gets all there is', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    const batches = queue.outcomeBatches({ consumer: 'it', max: 1000 })
+    const begun = batches.next()
+    await known(stage)
+    let isBusy = true
+    const load = (async () => {
+      while (isBusy) {
+        await queue.submit(submission())
+        await pause(stage, 5)
+      }
+    })()
+    await begun
+    for (let round = 0; round < 10; round++) {
+      await pause(stage, 1000)
+      const [status] = queue.consumers()
+      const batch = (await batches.next()).value as QueueOutcome[]
+      expect(batch.at(-1)!.number).toBeGreaterThanOrEqual(status!.last)
+    }
+    isBusy = false
+    await load
+  })
+})
+
 test('a consumer may begin at any outcome that is kept', async () => {
   await simulated(async (stage) => {
     const consumer = await opened(stage)
