@@ -13,11 +13,11 @@ export type StoreEvent =
 
 export interface StoreStatistics {
   epoch: number
-  /** Changes that were answered, and the time from question to answer, milliseconds. */
+  /** Questions that made changes, up to 32 in each, and the time until their answers, milliseconds. */
   changeCount: number
   changeTotalMs: number
   changeLastMs: number
-  /** Changes whose answer was lost, by what was found. */
+  /** Those whose answer was lost, by what was found. */
   foundCount: number
   missingCount: number
   resumeCount: number
