@@ -6,9 +6,9 @@ import { frameBytesAt, frameHeaderBytes, kindAt, timeAt, kinds, verifyFrame } fr
 import { batchChecksum, commitAt, commitEndingAt, type Commit } from './commit-frame.js'
 import { blockBytes, segmentHeaderBytes, type ReadSegmentHeader } from './segment.js'
 
-/** Short, because recovery reads while mail is accepted: in a new process, whose code is not
+/** Of a usual window. Short, because recovery reads while mail is accepted: in a new process, whose code is not
  * compiled yet, four times as much delayed the first submission by 30 ms instead of 10. */
-const windowBytes = 64 * 1024
+const usualWindowBytes = 64 * 1024
 
 /** The search for the last commit reads long pieces, several at a time: one after the other, the
  * two segments of a start took 90 ms, and twice that when they were not in memory. */
@@ -20,13 +20,15 @@ export type FrameVisitor = (window: Buffer, at: number, offsetBytes: number, byt
 
 /** Visits valid frames from `offset` on. Resolves with the offset at which it stopped: `end`, the
  * first frame that does not verify, or behind the one at which the visitor stopped.
- * @param file anything that can be read by position */
+ * @param file anything that can be read by position
+ * @param windowBytes of each read; a longer frame is read whole */
 export async function scanFrames(
   file: Pick<DiskFile, 'read'>,
   seed: number,
   offset: number,
   end: number,
   visit: FrameVisitor,
+  windowBytes: number = usualWindowBytes,
 ): Promise<number> {
   let window = Buffer.allocUnsafe(Math.min(windowBytes, Math.max(end - offset, 0)))
   while (offset < end) {

@@ -28,7 +28,8 @@ export interface Stretch {
   readonly onGap: (gap: Gap) => Promise<Position> | Position
 }
 
-const windowBytes = 256 * 1024
+/** Of a read: with shorter ones the wait for them is half of a listing's time. */
+const windowBytes = 512 * 1024
 /** Bound of the bytes checked in search of one frame; then the rest of the segment counts as
  * lost. */
 const searchBytesMax = 256 * 1024 * 1024
@@ -64,6 +65,7 @@ export async function readSurviving(files: SegmentFiles, stretch: Stretch): Prom
             stopped = visit(window, windowAt, position(base + offsetBytes), bytes) === true
             return stopped
           },
+          windowBytes,
         )
         const reached = position(base + offset)
         if (reached < segmentEnd && !stopped) {
