@@ -6,7 +6,7 @@ import { frameBytesAt, frameHeaderBytes, kindAt, timeAt, kinds, verifyFrame } fr
 import { batchChecksum, commitAt, commitEndingAt, type Commit } from './commit-frame.js'
 import { blockBytes, segmentHeaderBytes, type ReadSegmentHeader } from './segment.js'
 
-/** Of a usual window. Short, because recovery reads while mail is accepted: in a new process, whose code is not
+/** Short, because recovery reads while mail is accepted: in a new process, whose code is not
  * compiled yet, four times as much delayed the first submission by 30 ms instead of 10. */
 const usualWindowBytes = 64 * 1024
 

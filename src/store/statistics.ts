@@ -13,7 +13,7 @@ export type StoreEvent =
 
 export interface StoreStatistics {
   epoch: number
-  /** Questions that made changes, up to 32 in each, and the time until their answers, milliseconds. */
+  /** Questions that made changes, up to 32 in each, and milliseconds until their answers. */
   changeCount: number
   changeTotalMs: number
   changeLastMs: number

@@ -84,7 +84,9 @@ export const printable = (text: string): string => (plain.test(text) ? text : te
 
 /** The same for text with our own lines and tabs. */
 export const harmless = (text: string): string =>
-  plainLines.test(text) ? text : text.replace(unsafe, (found) => (found === '\n' || found === '\t' ? found : '?'))
+  plainLines.test(text)
+    ? text
+    : text.replace(unsafe, (found) => (found === '\n' || found === '\t' ? found : '?'))
 
 /** The beginnings of our progress lines and colours, the longest first, and their ends. */
 const ownBeginnings = ['\r\x1b[K', '\x1b[31m', '\r']
