@@ -54,17 +54,22 @@ export function deliveryOf(messageBytes: number): (data: Uint8Array) => Promise<
   }
 }
 
-/** The same of a store that holds the data in memory, which favours it; undefined in workload Q. */
+/** The same of a store that holds the data in memory, which favours it: once for each destination,
+ * as the engine calls its transport; undefined in workload Q. */
 export function heldDelivery({
   workload,
   messageBytes,
-}: {
-  readonly workload: 'Q' | 'R'
-  readonly messageBytes: number
-}): (() => Promise<void>) | undefined {
+  recipientCount,
+  domainCount: domains,
+}: ContenderOptions): (() => Promise<void>) | undefined {
+  if (workload === 'Q') return undefined
   const deliver = deliveryOf(messageBytes)
   const data = bodyOf(messageBytes)
-  return workload === 'R' ? () => deliver(data) : undefined
+  const destinationCount = Math.min(recipientCount, domains)
+  if (destinationCount === 1) return () => deliver(data)
+  return async () => {
+    await Promise.all(Array.from({ length: destinationCount }, () => deliver(data)))
+  }
 }
 
 export interface RecordPayloads {

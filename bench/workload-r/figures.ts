@@ -60,9 +60,10 @@ export function workloadRText(tables: Tables): string {
   )
   return [
     '_Workload R_ is what embedders do: 1000 senders, 5000 recipients in 500 domains; a transport',
-    'reads the data, checks them, and answers a turn of the event loop later. The other stores hold',
-    'the data in memory, and have no destinations. _Young_: the first messages of an empty',
-    'directory, each time in a new process; _steady_: a queue that has run for a while.',
+    'reads the data, checks them, and answers a turn of the event loop later, once for each domain.',
+    'The other stores do that with data that they hold in memory; they write one record when all is',
+    'done, and know nothing of destinations, retries or reports. _Young_: the first messages of an',
+    'empty directory, each time in a new process; _steady_: a queue that has run for a while.',
     '',
     markdownTable([...producersIn('steady', /^steady, 1 KiB/), ...producersIn('young', /^young/)]),
     '',
