@@ -1,5 +1,5 @@
 /** Decides whether a report is written at all. ActiveMessage knows which outcomes are reported, and
- * settle-decision.ts when mail is late.
+ * engine/settle/decide.ts when mail is late.
  * Invariant: no report goes to the null sender, so there are no reports about reports, and no
  * loops of them. */
 

@@ -33,7 +33,7 @@ export const messageMutations: readonly Mutation[] = [
   one(
     'requeue-forgets-recipient',
     'a message that is requeued keeps all recipients that are said to stand for those that wait',
-    'engine/settle/requeued-recipients.js',
+    'engine/settle/replacement.js',
     'recipients: checked.recipients,',
     'recipients: checked.recipients.slice(1),',
   ),

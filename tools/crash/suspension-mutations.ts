@@ -40,7 +40,7 @@ export const suspensionMutations: readonly Mutation[] = [
   one(
     'limited-is-given-up',
     'a limit gives up no mail before its age',
-    'engine/settle/settle-decision.js',
+    'engine/settle/decide.js',
     'return endsAt(ageMs) && !endsAt(0);',
     'return true;',
   ),

@@ -26,14 +26,14 @@ export const timeMutations: readonly Mutation[] = [
   one(
     'expiry-waits-for-retry',
     'what expires before its next attempt does not wait for that',
-    'engine/settle/settle-decision.js',
+    'engine/settle/decide.js',
     'until: expiresAt > 0 && wallMs + delayMs >= expiresAt ? expiresAt : undefined,',
     'until: undefined,',
   ),
   one(
     'lifetime-of-policy',
     'what has a time at which it expires is not given up before',
-    'engine/settle/settle-decision.js',
+    'engine/settle/decide.js',
     "if (expiresAt > 0 && decision.kind === 'expire')",
     'if (false)',
   ),

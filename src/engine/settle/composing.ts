@@ -25,9 +25,14 @@ import type { Parts } from '../life/parts.js'
 import { messageGroup } from '../message/message-group.js'
 import { diskFull } from '../life/trouble.js'
 import { nowOf } from './message-age.js'
-import { fixedData, remainderOf, replacementFacts, type EnvelopeChanges } from './replacement.js'
-import { requeuedRecipients } from './requeued-recipients.js'
-import { outcomesOf, report, type Report, type ReportedOutcome } from './reporting.js'
+import {
+  fixedData,
+  remainderOf,
+  replacementFacts,
+  requeuedRecipients,
+  type EnvelopeChanges,
+} from './replacement.js'
+import { outcomesOf, report, type Report, type ReportedOutcome } from './report.js'
 import { expiriesOf, reasonsOf } from './waiters.js'
 
 export interface ComposingOptions extends EndingCallbacks {

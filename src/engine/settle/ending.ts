@@ -19,7 +19,7 @@ import type { ToldEnd } from '../../record/told.js'
 import { pinSegments, unpinSegments } from '../checkpoint/pinning.js'
 import { appendGroup, messageGroup, type EnvelopeFacts, type MessageGroup } from '../message/message-group.js'
 import type { Parts } from '../life/parts.js'
-import type { Report } from './reporting.js'
+import type { Report } from './report.js'
 
 export interface Replacement {
   readonly message: ActiveMessage

@@ -12,7 +12,7 @@ import { appendOutcomes, notesOf, outcomeBytesMost } from '../deliver/outcome-no
 import { recipientEventOf } from '../deliver/recipient-events.js'
 import { ToldRoom } from '../deliver/told-room.js'
 import type { Parts } from '../life/parts.js'
-import { outcomesOf, type ReportedOutcome } from './reporting.js'
+import { outcomesOf, type ReportedOutcome } from './report.js'
 import { routeOf } from '../life/route.js'
 
 /** Those for one destination. */

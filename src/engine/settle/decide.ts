@@ -77,13 +77,13 @@ function decisionOf(
   const { expiresAt = 0, warnAt = 0 } = envelope.terms ?? {}
   if (expiresAt > 0 && wallMs >= expiresAt) return { kind: 'finish', expired: message.indexesIn('deferred') }
   const isReport = envelope.sender === ''
-  const draws = new Draws(prng)
+  const samePrng = sharingDraws(prng)
   const expired: Waiters[] = []
   let delayMs = Infinity
   for (const each of waiters) {
     const { transport, nexthop } = each
     const state = { attempts: envelope.attempts + 1, ageMs, transport, nexthop }
-    const decision = decided(envelope.id, state, policy, draws.again())
+    const decision = decided(envelope.id, state, policy, samePrng())
     // It has its own time: the policy's last word is its longest wait.
     if (expiresAt > 0 && decision.kind === 'expire')
       delayMs = Math.min(delayMs, Math.max(...policy.intervalsMs))
@@ -146,19 +146,13 @@ function isTooOldToWait(
 }
 
 /** A message waits for the shortest of several delays. Separate draws would make the shortest delay
- * too short, the more the more destinations there are, so all share one draw. */
-class Draws {
-  readonly #prng: Prng
-  readonly #drawn: number[] = []
-
-  constructor(prng: Prng) {
-    this.#prng = prng
-  }
-
-  /** From the first draw on. */
-  again(): Prng {
+ * too short, the more the more destinations there are, so all share one draw.
+ * @returns a generator, from the first draw on */
+function sharingDraws(prng: Prng): () => Prng {
+  const drawn: number[] = []
+  return () => {
     let next = 0
-    return { uint32: () => (this.#drawn[next++] ??= this.#prng.uint32()) }
+    return { uint32: () => (drawn[next++] ??= prng.uint32()) }
   }
 }
 
