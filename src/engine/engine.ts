@@ -9,7 +9,6 @@ import { Accept } from './accept/accept.js'
 import { Checkpointer } from './checkpoint/checkpointer.js'
 import { unlessFull } from './life/unless-full.js'
 import { Schedule } from './schedule/schedule.js'
-import { Composing } from './settle/composing.js'
 import { Dispatch } from './deliver/dispatch.js'
 import { Intake } from './start/intake.js'
 import { Orders, type Order, stopsAttempts } from './settle/orders.js'
@@ -36,7 +35,6 @@ export class Engine {
   readonly settle: Settle
   readonly checkpointer: Checkpointer
   readonly reclaim: Reclaim
-  readonly #composing: Composing
   readonly #schedule: Schedule
   readonly #orders = new Orders()
   readonly #outliving: Outliving
@@ -56,7 +54,7 @@ export class Engine {
     this.accept = new Accept(parts)
     this.reclaim = new Reclaim(parts)
     this.#outliving = new Outliving(parts.journal, () => this.reclaim.isFull)
-    this.#composing = new Composing(parts, {
+    this.settle = new Settle(parts, this.#orders, {
       unvouchedMax: options.activeCountMax,
       isFull: () => this.reclaim.isFull,
       isHopeless: (message) =>
@@ -66,7 +64,7 @@ export class Engine {
         this.checkpointer.want()
       },
       onReplacement: (intervalMs) => {
-        const isMany = this.#composing.room.unvouchedCount >= options.activeCountMax / 2
+        const isMany = this.settle.room.unvouchedCount >= options.activeCountMax / 2
         this.checkpointer.want(isMany ? 0 : intervalMs)
       },
       outlived: () => {
@@ -77,8 +75,6 @@ export class Engine {
         return this.#outliving.oneMore()
       },
       onUnlinked: () => this.checkpointer.wantAgain(),
-    })
-    this.settle = new Settle(parts, this.#composing, this.#orders, {
       goOn: (message) => this.#goOn(message),
       onAside: () => this.intake.wake(),
       isAsideFull: () => this.settle.asideCount >= options.activeCountMax / 2,
@@ -109,9 +105,9 @@ export class Engine {
     this.checkpointer = new Checkpointer(parts, {
       life: facts.life,
       reclaim: this.reclaim,
-      onCapture: () => this.#composing.room.capture(),
+      onCapture: () => this.settle.room.capture(),
       onDurable: () => {
-        this.#composing.room.vouched()
+        this.settle.room.vouched()
         this.settle.roomChanged()
         this.intake.wake()
       },
@@ -143,7 +139,7 @@ export class Engine {
   /** The disk is full: orders do not wait for room as mail does. */
   full(): void {
     this.reclaim.retry()
-    this.#composing.roomChanged()
+    this.settle.room.changed()
     this.#outliving.look()
     if (this.#recovering && this.reclaim.isWaitedFor) this.#tellFull()
   }

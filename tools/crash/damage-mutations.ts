@@ -19,7 +19,7 @@ export const damageMutations: readonly Mutation[] = [
   one(
     'file-goes-with-its-finish',
     'the file of large mail that has ended goes when one more batch is durable',
-    'engine/settle/ending.js',
+    'engine/settle/finish.js',
     'await this.#callbacks.outlived();',
     '',
   ),

@@ -198,14 +198,14 @@ export const logMutations: readonly Mutation[] = [
   one(
     'spool-unlinked-early',
     'a spool file is unlinked only when the finish is durable',
-    'engine/settle/ending.js',
-    'await journal.whenDurable(position(at + frameBytes(payload.length)));',
+    'engine/settle/finish.js',
+    'await journal.whenDurable(end);',
     '',
   ),
   one(
     'spool-holds-no-suffix',
     'a message whose spool file is there holds the suffix',
-    'engine/settle/ending.js',
+    'engine/settle/finish.js',
     'active.endHolding(message);',
     'active.end(message);',
   ),

@@ -47,21 +47,21 @@ export const messageMutations: readonly Mutation[] = [
   one(
     'finish-before-report',
     'a report and the end that it belongs to are durable together',
-    'engine/settle/ending.js',
-    'this.#appendReport(written, timeMs);\n        const at = journal.append(kinds.finish, message.place.lane, timeMs, payload);',
-    'const at = journal.append(kinds.finish, message.place.lane, timeMs, payload);\n        journal.open((written?.group.bytes ?? 0) + 8192);\n        setImmediate(() => this.#appendReport(written, timeMs));',
+    'engine/settle/finish.js',
+    'appendReport(this.#parts, written, timeMs);\n        const at = journal.append(kinds.finish, message.place.lane, timeMs, payload);',
+    'const at = journal.append(kinds.finish, message.place.lane, timeMs, payload);\n        journal.open(reportBytes(written) + 8192);\n        setImmediate(() => appendReport(this.#parts, written, timeMs));',
   ),
   one(
     'report-written-twice',
     'a report is written once',
-    'engine/settle/ending.js',
+    'engine/settle/move.js',
     'const note = { target, targetEnd, reported,',
     'const note = { target, targetEnd, reported: [],',
   ),
   one(
     'ordered-start-apart',
     'what a verb ends where it waits is started in the group that ends it',
-    'engine/settle/ending.js',
+    'engine/settle/late-start.js',
     'message.start = journal.append(kinds.start, place.lane, timeMs, startOf(message));',
     `message.start = journal.append(kinds.start, place.lane, timeMs, startOf(message));
         journal.open(20_000);`,
@@ -118,14 +118,14 @@ export const messageMutations: readonly Mutation[] = [
   one(
     'warned-at-every-attempt',
     'a sender is warned once at each age',
-    'engine/settle/composing.js',
+    'engine/settle/move.js',
     'const warnings = message.warnings + (late.length > 0 && isTold ? 1 : 0);',
     'const warnings = message.warnings;',
   ),
   one(
     'success-told-twice',
     'a success that is reported is named by the record that ends the attempt',
-    'engine/settle/composing.js',
+    'engine/settle/move.js',
     'isTold ? final.map(({ index }) => index) : []',
     "isTold ? final.filter(({ action }) => action === 'failed').map(({ index }) => index) : []",
   ),
@@ -153,8 +153,8 @@ export const messageMutations: readonly Mutation[] = [
   one(
     'appended-without-room',
     'what ends a message is appended in the step in which room is seen',
-    'engine/settle/composing.js',
-    'if (canStart() && this.room.has(target, need)) {',
-    'if (canStart()) {',
+    'engine/settle/room.js',
+    'if (this.#canStart(message) && this.#has(target, need)) {',
+    'if (this.#canStart(message)) {',
   ),
 ]

@@ -102,7 +102,7 @@ export const recoveryMutations: readonly Mutation[] = [
   one(
     'mark-forgotten',
     'a runner skips what was started out of order',
-    'engine/settle/ending.js',
+    'engine/settle/late-start.js',
     'lane.marks.add(place.position);',
     '',
   ),

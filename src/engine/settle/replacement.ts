@@ -1,18 +1,25 @@
-/** What is left of a message, as an envelope for the lane of its next attempt. */
+/** The replacement of a message: its remaining recipients, in an envelope for the lane of its next
+ * attempt.
+ * Invariant: each recipient without a final outcome is in it, with the reason why it remains. */
 import type { ActiveMessage, RecipientState } from '../../active/active-message.js'
-import { nowhere } from '../../base/position.js'
+import { nowhere, type Position } from '../../base/position.js'
 import { notifyOf, type AskedRecipient } from '../../base/notification.js'
-import { forEachIn, toRanges } from '../../base/ranges.js'
+import { forEachIn, toRanges, type Ranges } from '../../base/ranges.js'
 import { WaybillError } from '../../errors.js'
 import { askedOfEach, notifyNotes, type EnvelopeDsn } from '../../record/dsn.js'
 import type { DataPlace, Envelope, EnvelopeRoute } from '../../record/envelope.js'
+import type { Lane } from '../../lane/lane.js'
+import { frameBytes } from '../../record/frame.js'
 import { condensed, type OutcomeNote } from '../../record/outcome-note.js'
+import { encodeReplaced } from '../../record/replaced.js'
 import { termsOf, type EnvelopeTerms } from '../../record/terms.js'
 import { checkEnvelope } from '../accept/submission.js'
 import { sameRecipients, type EngineOptions } from '../life/options.js'
-import type { EnvelopeFacts } from '../message/message-group.js'
+import { messageGroup, type EnvelopeFacts, type MessageGroup } from '../message/message-group.js'
+import { farthest, startOrFarthest } from './late-start.js'
 import { acceptedAtFrom, type Now } from './message-age.js'
 import type { MessageReader } from '../message/message-reader.js'
+import type { Report } from './report.js'
 
 export interface Remainder {
   /** Indexes in the old envelope, ascending. */
@@ -60,9 +67,8 @@ function remainingDsn(
   }
 }
 
-/** Who gets a message that is requeued: what the embedder's tables say now of those that are left.
- * Where that cannot be had, nothing is appended, and the message stays as it is.
- * @returns the remainder with them
+/** The remainder of a requeued message, with the recipients that the embedder's tables name now.
+ * Where these cannot be had, nothing is appended, and the message stays as it is.
  * @throws WaybillError OPTION_INVALID when the embedder's function throws, or answers no list;
  * ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY */
 export function requeuedRecipients(
@@ -175,4 +181,45 @@ export const fixedData = (
 ): Exclude<DataPlace, { kind: 'before' | 'lane' }> | undefined => {
   const { data } = message.envelope
   return data.kind === 'spool' || data.kind === 'ref' ? data : undefined
+}
+
+/** What is appended to a lane. */
+export interface Replacement {
+  readonly message: ActiveMessage
+  readonly lane: Lane
+  /** Of a replacement that is made again; undefined: now. */
+  readonly timeMs: number | undefined
+  readonly facts: EnvelopeFacts
+  readonly recipients: readonly string[]
+  /** Its bytes, when they move with it. */
+  readonly data: Buffer | Exclude<DataPlace, { kind: 'before' }>
+  readonly written: Report | undefined
+  readonly reported: Ranges
+}
+
+/** The envelope for a lane with separate logs. @param at where its data is in the lane */
+export const laneGroup = ({ facts, recipients, data }: Replacement, at: Position | undefined): MessageGroup =>
+  messageGroup(facts, recipients, Buffer.isBuffer(data) ? { kind: 'lane', position: at! } : data)
+
+/** The group for a lane in the journal: it says itself what it replaces, as of now. For `incoming`
+ * a note says it, so that recovery need not decode every envelope that was ever submitted. */
+export function journalGroup({
+  message,
+  lane,
+  facts,
+  recipients,
+  data,
+  reported,
+}: Replacement): MessageGroup {
+  if (lane.kind === 'incoming') return messageGroup(facts, recipients, data)
+  return messageGroup({ ...facts, replaces: startOrFarthest(message), reported }, recipients, data)
+}
+
+/** Bytes of the replacement in the journal, at the most. */
+export function journalBytes(replacement: Replacement): number {
+  const { message, lane, reported, facts } = replacement
+  const { bytes } = journalGroup(replacement)
+  if (lane.kind !== 'incoming') return bytes
+  const note = { start: startOrFarthest(message), target: farthest, targetEnd: farthest, reported }
+  return bytes + frameBytes(encodeReplaced({ ...note, warnings: facts.warnings }).length)
 }

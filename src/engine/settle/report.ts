@@ -1,6 +1,7 @@
-/** Composes reports to the sender: failures, delays, requested successes. A report is an ordinary
- * message from the null sender; it stands in one group with the record of its recipients, so none
- * is lost or written twice. */
+/** Reports to the sender: failures, delays, requested successes. A report is an ordinary message
+ * from the null sender.
+ * Invariant: it stands in one group with the record of its recipients, so none is lost or written
+ * twice. */
 import { reportId } from '../../base/message-id.js'
 import { crc32 } from '../../base/checksum.js'
 import { isInternational, isMailAddress } from '../../base/mail-address.js'
@@ -12,10 +13,11 @@ import { composeReport } from '../../bounce/report.js'
 import { reportDecision } from '../../bounce/report-decision.js'
 import { tellsOf, type ReportedRecipient } from '../../bounce/report-input.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
+import { incomingLane } from '../../lane/lane.js'
 import { untouched } from '../../record/envelope.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import type { EngineOptions } from '../life/options.js'
-import { messageGroup, type MessageGroup } from '../message/message-group.js'
+import { appendGroup, messageGroup, type MessageGroup } from '../message/message-group.js'
 import type { Parts } from '../life/parts.js'
 import { waits } from '../start/waiting.js'
 
@@ -136,20 +138,6 @@ async function keep({ spool, life }: Parts, data: Buffer): Promise<number> {
   return file.number
 }
 
-/** The notes of some recipients as outcomes to report. */
-export function outcomesOf(
-  notes: readonly OutcomeNote[],
-  indexes: readonly number[],
-  as: (note: OutcomeNote) => Omit<ReportedOutcome, 'index'>,
-): ReportedOutcome[] {
-  const noteOf = new Map<number, OutcomeNote>()
-  for (const note of notes) forEachIn(note.ranges, (index) => noteOf.set(index, note))
-  return indexes.map((index) => ({ index, ...as(noteOf.get(index) ?? unknownOutcome) }))
-}
-
-/** Texts may have been given up to keep a record small; kinds never. */
-const unknownOutcome: OutcomeNote = { kind: 'failed', status: '', text: '', ranges: [] }
-
 async function reported(
   { reader }: Parts,
   message: ActiveMessage,
@@ -184,3 +172,105 @@ async function original(parts: Parts, message: ActiveMessage): Promise<Buffer | 
     return undefined
   }
 }
+
+/** Bytes in the group of its record. */
+export const reportBytes = (written: Report | undefined): number => written?.group.bytes ?? 0
+
+/** Appends it in the group that was opened, before its record, and hands it to the incoming
+ * runner. */
+export function appendReport(
+  { journal, spool, lanes }: Parts,
+  written: Report | undefined,
+  timeMs: number,
+): void {
+  if (written === undefined) return
+  const { group } = written
+  const at = appendGroup(journal, group, incomingLane, timeMs)
+  if (written.spool !== undefined) spool.appended(written.spool)
+  const { envelope, envelopeBytes: bytes } = group
+  lanes.incoming.runner.handOver({ position: at, bytes, timeMs, envelope, data: undefined, seenAtMs: 0 })
+  journal.want()
+}
+
+export function tellReport(
+  { events }: Parts,
+  { envelope }: ActiveMessage,
+  written: Report | undefined,
+): void {
+  if (written !== undefined && events.listenerCount('reported') > 0)
+    events.emit('reported', {
+      id: envelope.id,
+      report: written.group.envelope.id,
+      action: written.action,
+    })
+}
+
+/** A report that was overtaken is not used: neither is its file. */
+export async function discardReport({ spool, life }: Parts, written: Report | undefined): Promise<void> {
+  if (written?.spool === undefined || life.isOver) return
+  await spool.giveUp(written.spool)
+}
+
+/** Recipients that need no further attempt and are still to be reported. */
+export const finals = (message: ActiveMessage): ReportedOutcome[] => [
+  ...outcomesOf(message.notesOf('failed'), message.unreportedFailures(), ({ status, text, remote }) => ({
+    action: 'failed',
+    status,
+    text,
+    remote,
+  })),
+  // What is said of a delivery to a mailbox is our own word: where its file lies, for one. The
+  // caller does not get that error.
+  ...outcomesOf(
+    message.notesOf('delivered'),
+    message.unreportedSuccesses(),
+    ({ status, text, relayed, remote }) =>
+      relayed === undefined
+        ? { action: 'delivered', status, text: '' }
+        : { action: 'relayed', status, text, remote },
+  ),
+]
+
+/** Recipients that are given up, as far as the sender wants to be told of that. */
+export const expiries = (message: ActiveMessage, expired: readonly number[]): ReportedOutcome[] =>
+  expiriesOf(
+    message,
+    expired.filter((index) => message.tells(index, 'failure')),
+  )
+
+/** Late recipients that are reported, with the reason of their last attempt. */
+export const delays = (message: ActiveMessage): ReportedOutcome[] =>
+  outcomesOf(
+    reasonsOf(message),
+    message.indexesIn('deferred').filter((index) => message.tells(index, 'delay')),
+    ({ status, text, remote }) => ({ action: 'delayed', status, text, remote }),
+  )
+
+/** Why recipients wait: of one, the last. */
+const reasonsOf = (message: ActiveMessage): readonly OutcomeNote[] => [
+  ...message.envelope.notes,
+  ...message.notesOf('deferred'),
+]
+
+/** What becomes of recipients that are given up. */
+export const expiriesOf = (message: ActiveMessage, indexes: readonly number[]): ReportedOutcome[] =>
+  outcomesOf(reasonsOf(message), indexes, ({ text, remote }) => ({
+    action: 'failed',
+    status: '5.4.7',
+    text: `delivery time expired${text === '' ? '' : `; the last attempt: ${text}`}`,
+    remote,
+  }))
+
+/** The notes of some recipients as outcomes to report. */
+function outcomesOf(
+  notes: readonly OutcomeNote[],
+  indexes: readonly number[],
+  as: (note: OutcomeNote) => Omit<ReportedOutcome, 'index'>,
+): ReportedOutcome[] {
+  const noteOf = new Map<number, OutcomeNote>()
+  for (const note of notes) forEachIn(note.ranges, (index) => noteOf.set(index, note))
+  return indexes.map((index) => ({ index, ...as(noteOf.get(index) ?? unknownOutcome) }))
+}
+
+/** Texts may have been given up to keep a record small; kinds never. */
+const unknownOutcome: OutcomeNote = { kind: 'failed', status: '', text: '', ranges: [] }

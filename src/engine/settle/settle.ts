@@ -1,6 +1,7 @@
-/** The end of an attempt: what is left to do with a message is decided, by the policy or by what an
- * operator has ordered, and seen through. Invariant: until its end is appended a message stays
- * active, and what cannot be done now is done later. */
+/** The queue of messages whose attempts are over. decide.ts or an operator's order says how each
+ * ends; finish.ts and move.ts carry it out.
+ * Invariant: until its end is appended a message stays active. A message that cannot end now is
+ * settled again when room comes, or at a later time. */
 import type { Timer } from '../../base/clock.js'
 import { Ring } from '../../base/ring.js'
 import type { ActiveMessage } from '../../active/active-message.js'
@@ -8,9 +9,11 @@ import { isWaybillError } from '../../errors.js'
 import type { Lane } from '../../lane/lane.js'
 import { isEarly, isOver, type EnvelopeTerms } from '../../record/terms.js'
 import { hopIntervalsMs, hopOf } from '../schedule/hop.js'
-import type { Composing, EndResult, IsStill } from './composing.js'
+import { Finish, type FinishCallbacks } from './finish.js'
 import { ageOf, nowOf } from './message-age.js'
+import { Move, type MoveCallbacks } from './move.js'
 import type { Order, Orders } from './orders.js'
+import { Room, type EndResult, type RoomCallbacks, type Work } from './room.js'
 import { betweenPieces } from '../life/long-step.js'
 import { settling, settlingOf } from '../life/tracing.js'
 import type { Parts } from '../life/parts.js'
@@ -24,7 +27,7 @@ import { waits } from '../start/waiting.js'
 const lookMsMin = 10_000
 /** Messages being settled at once that need reading or composing. */
 const workersMax = 64
-export interface SettleCallbacks {
+export interface SettleCallbacks extends RoomCallbacks, FinishCallbacks, MoveCallbacks {
   /** An order for it could not be carried out: it is taken up again. */
   readonly goOn: (message: ActiveMessage) => void
   /** It is retried later: another may be active in its place. */
@@ -41,7 +44,9 @@ type SettleResult = EndResult | 'postponed'
 
 export class Settle {
   readonly #parts: Parts
-  readonly #composing: Composing
+  readonly room: Room
+  readonly #finish: Finish
+  readonly #move: Move
   readonly #orders: Orders
   readonly #queue = new Ring<ActiveMessage>()
   /** Messages without room. */
@@ -55,9 +60,11 @@ export class Settle {
   /** How often room may have come. */
   #roomChangeCount = 0
 
-  constructor(parts: Parts, composing: Composing, orders: Orders, callbacks: SettleCallbacks) {
+  constructor(parts: Parts, orders: Orders, callbacks: SettleCallbacks) {
     this.#parts = parts
-    this.#composing = composing
+    this.room = new Room(parts, callbacks)
+    this.#finish = new Finish(parts, this.room, callbacks)
+    this.#move = new Move(parts, this.room, callbacks)
     this.#orders = orders
     this.#callbacks = callbacks
   }
@@ -72,7 +79,7 @@ export class Settle {
     if (settling.hasSubscribers) settling.publish(settlingOf(message))
     const done = message.deliveredCount === message.envelope.recipientCount
     if (done && message.replacement === undefined && !message.tellsSuccess) {
-      this.#composing.finishDelivered(message)
+      this.#finish.delivered(message)
       this.#orders.ended(message, false)
       return
     }
@@ -97,7 +104,7 @@ export class Settle {
   /** Room may have come. */
   roomChanged(): void {
     this.#roomChangeCount++
-    this.#composing.roomChanged()
+    this.room.changed()
     if (this.#parked.length === 0 || this.#parts.life.isOver) return
     for (const message of this.#parked.splice(0)) this.#queue.push(message)
     this.#work()
@@ -109,13 +116,13 @@ export class Settle {
   async carryOut(message: ActiveMessage, order: Order): Promise<boolean> {
     const isStill = (): boolean => waits(this.#parts, message.place)
     while (isStill()) {
-      const result = await this.#obey(message, order, isStill).catch((error: unknown) => {
+      const result = await this.#obey({ message, isStill }, order).catch((error: unknown) => {
         // What moves on may take along what was to be read.
         if (this.#parts.life.isOver || !isWaybillError(error) || isStill()) throw error
         return 'overtaken'
       })
       if (result !== 'no room') return result === 'done'
-      await this.#composing.roomChange()
+      await this.room.change()
     }
     return false
   }
@@ -143,8 +150,8 @@ export class Settle {
         const changeCount = this.#roomChangeCount
         const result =
           order === undefined
-            ? await this.#decide(message, isStill)
-            : await this.#obey(message, order, isStill)
+            ? await this.#decide({ message, isStill })
+            : await this.#obey({ message, isStill }, order)
         if (result === 'postponed') return
         if (result === 'done') return this.#orders.ended(message, isCarriedOut(order, message))
         // An order that came meanwhile may need no room, and room may have come.
@@ -173,87 +180,79 @@ export class Settle {
     this.#callbacks.onAside()
   }
 
-  async #decide(message: ActiveMessage, isStill: IsStill): Promise<SettleResult> {
+  async #decide(work: Work): Promise<SettleResult> {
     const { lanes, options, clock } = this.#parts
+    const { message } = work
     const { replacement } = message
     const { terms } = message.envelope
     const isWaiting = terms !== undefined && !message.hasOutcome
     if (replacement !== undefined) {
       // By a time that was noted in an earlier life it would be late by as long as nothing lived.
       if (isWaiting && terms.notBefore > 0 && lanes.hold.number !== replacement.lane)
-        return this.#moveToItsTime(message, terms, isStill)
+        return this.#moveToItsTime(work, terms)
       const lane = lanes.has(replacement.lane) ? lanes.get(replacement.lane) : lanes.forDelay(0)
-      return this.#composing.move(message, { lane, timeMs: replacement.timeMs }, isStill)
+      return this.#move.to(work, { lane, timeMs: replacement.timeMs })
     }
     const now = nowOf(clock)
-    if (terms !== undefined && this.#postponed.has(message)) return this.#postpone(message, terms, isStill)
+    if (terms !== undefined && this.#postponed.has(message)) return this.#postpone(work, terms)
     const ageMs = ageOf(Math.max(message.envelope.acceptedAt, terms?.notBefore ?? 0), now)
     const waiters = await waitersOf(this.#parts, message)
     if (waiters.length > 0) await betweenPieces(this.#parts, message.deferredCount)
-    if (!isStill()) return 'overtaken'
+    if (!work.isStill()) return 'overtaken'
     const { wallMs } = now
     const facts = { message, ageMs, wallMs, waiters }
     if (message.limited !== undefined && message.pendingCount > 0)
-      return this.#waitForTurn(facts, message.limited, isStill)
+      return this.#waitForTurn(work, facts, message.limited)
     const decision = settleDecision(facts, options.retry, options.prng)
     switch (decision.kind) {
       case 'finish':
-        return this.#composing.finish(message, decision.expired, isStill)
+        return this.#finish.withReport(work, decision.expired)
       case 'replace': {
         const { delayMs, warns, until, expired } = decision
         if (expired.length > 0 && !giveUp(this.#parts, message, expired)) return 'no room'
-        if (until !== undefined) return this.#waitUntil(message, until, warns, isStill)
-        return this.#composing.move(message, { lane: lanes.forDelay(delayMs), warns }, isStill)
+        if (until !== undefined) return this.#waitUntil(work, until, warns)
+        return this.#move.to(work, { lane: lanes.forDelay(delayMs), warns })
       }
       case 'hold':
-        return this.#composing.move(message, { lane: lanes.hold }, isStill)
+        return this.#move.to(work, { lane: lanes.hold })
     }
   }
 
   /** It is active before its time, or behind it. */
-  async #postpone(message: ActiveMessage, terms: EnvelopeTerms, isStill: IsStill): Promise<SettleResult> {
+  async #postpone(work: Work, terms: EnvelopeTerms): Promise<SettleResult> {
+    const { message } = work
     const wallMs = this.#parts.clock.wallMs()
-    if (isOver(terms, wallMs)) return this.#composing.finish(message, waitingIn(message), isStill)
-    if (isEarly(terms, wallMs)) return this.#waitUntil(message, terms.notBefore, false, isStill)
+    if (isOver(terms, wallMs)) return this.#finish.withReport(work, waitingIn(message))
+    if (isEarly(terms, wallMs)) return this.#waitUntil(work, terms.notBefore, false)
     this.#postponed.delete(message)
     this.#callbacks.goOn(message)
     return 'postponed'
   }
 
   /** A replacement that was not believed. What is due soon is started anew, and waits then. */
-  async #moveToItsTime(
-    message: ActiveMessage,
-    { notBefore }: EnvelopeTerms,
-    isStill: IsStill,
-  ): Promise<EndResult> {
+  async #moveToItsTime(work: Work, { notBefore }: EnvelopeTerms): Promise<EndResult> {
     const hop = hopOf(notBefore - this.#parts.clock.wallMs())
     const { incoming } = this.#parts.lanes
     const lane = hop.kind === 'lane' ? await this.#callbacks.hopLane(hop.intervalMs) : incoming
-    return this.#composing.move(message, { lane }, isStill)
+    return this.#move.to(work, { lane })
   }
 
   /** @param notBefore the next life knows it, too */
-  async #waitUntil(
-    message: ActiveMessage,
-    notBefore: number,
-    warns: boolean,
-    isStill: IsStill,
-  ): Promise<SettleResult> {
+  async #waitUntil(work: Work, notBefore: number, warns: boolean): Promise<SettleResult> {
     const hop = hopOf(notBefore - this.#parts.clock.wallMs())
     if (hop.kind === 'lane') {
       const lane = await this.#callbacks.hopLane(hop.intervalMs)
-      return this.#composing.move(message, { lane, warns, changes: { notBefore } }, isStill)
+      return this.#move.to(work, { lane, warns, changes: { notBefore } })
     }
-    this.#standAside(message, hop.kind === 'aside' ? Math.ceil(hop.forMs) : 1)
+    this.#standAside(work.message, hop.kind === 'aside' ? Math.ceil(hop.forMs) : 1)
     return 'postponed'
   }
 
   /** A limit keeps a delivery of it waiting, and none is under way. */
-  async #waitForTurn(facts: SettleFacts, limited: Limited, isStill: IsStill): Promise<SettleResult> {
+  async #waitForTurn(work: Work, facts: SettleFacts, limited: Limited): Promise<SettleResult> {
     const { lanes, options } = this.#parts
     const { message, wallMs } = facts
-    if (isOver(message.envelope.terms, wallMs))
-      return this.#composing.finish(message, waitingIn(message), isStill)
+    if (isOver(message.envelope.terms, wallMs)) return this.#finish.withReport(work, waitingIn(message))
     const lookMs = Math.max(lookMsMin, ...options.retry.intervalsMs)
     const leftMs = Math.min(limited.untilMs - options.clock.monotonicMs(), lookMs)
     const hop = hopOf(leftMs)
@@ -267,27 +266,27 @@ export class Settle {
       return 'postponed'
     }
     const decision = turnDecision(facts, { ...limited, leftMs }, options.retry, options.prng)
-    if (decision.kind === 'finish') return this.#composing.finish(message, decision.expired, isStill)
+    if (decision.kind === 'finish') return this.#finish.withReport(work, decision.expired)
     const { delayMs, warns, expired } = decision
     if (expired.length > 0 && !giveUp(this.#parts, message, expired)) return 'no room'
-    if (message.deferredCount > 0)
-      return this.#composing.move(message, { lane: lanes.forDelay(delayMs), warns }, isStill)
+    if (message.deferredCount > 0) return this.#move.to(work, { lane: lanes.forDelay(delayMs), warns })
     const lane = await this.#callbacks.hopLane(hop.kind === 'lane' ? hop.intervalMs : hopIntervalsMs[0]!)
-    return this.#composing.move(message, { lane }, isStill)
+    return this.#move.to(work, { lane })
   }
 
-  async #obey(message: ActiveMessage, order: Order, isStill: IsStill): Promise<SettleResult> {
+  async #obey(work: Work, order: Order): Promise<SettleResult> {
+    const { message } = work
     const left = waitingIn(message)
     // Its attempts have ended it: what is left is to say so.
-    if (left.length === 0 && order.kind === 'move') return this.#decide(message, isStill)
+    if (left.length === 0 && order.kind === 'move') return this.#decide(work)
     switch (order.kind) {
       case 'delete':
-        return this.#composing.drop(message, isStill)
+        return this.#finish.drop(work)
       case 'expire':
-        return this.#composing.finish(message, left, isStill)
+        return this.#finish.withReport(work, left)
       case 'move': {
         const { lane, changes } = order
-        return this.#composing.move(message, { lane: this.#parts.lanes[lane], changes }, isStill)
+        return this.#move.to(work, { lane: this.#parts.lanes[lane], changes })
       }
     }
   }

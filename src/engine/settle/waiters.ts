@@ -12,7 +12,7 @@ import { appendOutcomes, notesOf, outcomeBytesMost } from '../deliver/outcome-no
 import { recipientEventOf } from '../deliver/recipient-events.js'
 import { ToldRoom } from '../deliver/told-room.js'
 import type { Parts } from '../life/parts.js'
-import { outcomesOf, type ReportedOutcome } from './report.js'
+import { expiriesOf } from './report.js'
 import { routeOf } from '../life/route.js'
 
 /** Those for one destination. */
@@ -47,21 +47,6 @@ function routeNow(options: Parts['options'], { envelope }: ActiveMessage, addres
     return { transport: '', nexthop: '' }
   }
 }
-
-/** Why recipients wait: of one, the last. */
-export const reasonsOf = (message: ActiveMessage): readonly OutcomeNote[] => [
-  ...message.envelope.notes,
-  ...message.notesOf('deferred'),
-]
-
-/** What becomes of recipients that are given up. */
-export const expiriesOf = (message: ActiveMessage, indexes: readonly number[]): ReportedOutcome[] =>
-  outcomesOf(reasonsOf(message), indexes, ({ text, remote }) => ({
-    action: 'failed',
-    status: '5.4.7',
-    text: `delivery time expired${text === '' ? '' : `; the last attempt: ${text}`}`,
-    remote,
-  }))
 
 type GivingUp = Pick<Parts, 'journal' | 'outcomes' | 'options' | 'life' | 'events'>
 
