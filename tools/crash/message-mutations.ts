@@ -26,7 +26,7 @@ export const messageMutations: readonly Mutation[] = [
   one(
     'given-up-without-record',
     'who is given up while others wait has failed by a record of its own',
-    'engine/settle/waiters.js',
+    'engine/settle/deferred.js',
     'message, notes, false,',
     'message, [], false,',
   ),

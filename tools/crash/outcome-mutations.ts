@@ -12,7 +12,7 @@ export const outcomeMutations: readonly Mutation[] = [
   one(
     'given-up-not-told',
     'the record of recipients that are given up says so to consumers',
-    'engine/settle/waiters.js',
+    'engine/settle/deferred.js',
     'options.clock.wallMs(), told)',
     'options.clock.wallMs())',
   ),

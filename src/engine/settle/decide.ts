@@ -1,5 +1,4 @@
-/** What is done with a message when none of its recipients waits for an attempt: a decision over
- * what is known, no more.
+/** Decides what becomes of a message when none of its recipients waits for an attempt. Pure.
  *
  * | deferred recipients | too old | | |
  * |---|---|---|---|
@@ -7,14 +6,14 @@
  * | some | no | replace, in the lane of the next interval | failures are reported, a delay perhaps |
  * | some | yes | finish | failures and the deferred ones are reported |
  * | some | no, but before the next attempt | replace, until it expires | failures are reported |
- * | some | those for some destinations | give these up, replace with the others | all who failed are reported |
+ * | some | those for some destinations | give these up, replace with the others | all failures are reported |
  * | some, and others were not even tried | – | hold: recoveries found it again and again without progress | failures are reported | */
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { MessageId } from '../../base/message-id.js'
 import type { Prng } from '../../base/prng.js'
 import { WaybillError } from '../../errors.js'
 import type { RetryDecision, RetryPolicy, RetryState } from '../../policy/retry-policy.js'
-import type { Waiters } from './waiters.js'
+import type { Deferred } from './deferred.js'
 
 export type SettleDecision =
   | { readonly kind: 'finish'; readonly expired: readonly number[] }
@@ -25,11 +24,11 @@ export type SettleDecision =
       /** It expires before the next attempt: it only waits for that, milliseconds since 1970. */
       readonly until: number | undefined
       /** Recipients that are given up while others of the message are tried again. */
-      readonly expired: readonly Waiters[]
+      readonly expired: readonly Deferred[]
     }
   | { readonly kind: 'hold' }
 
-/** What is asked of a policy here. */
+/** The part of a policy that is asked here. */
 type Deciding = Omit<RetryPolicy, 'limitsFor'>
 
 export interface SettleFacts {
@@ -38,8 +37,8 @@ export interface SettleFacts {
   readonly ageMs: number
   /** Now, milliseconds since 1970. */
   readonly wallMs: number
-  /** All recipients that are deferred. */
-  readonly waiters: readonly Waiters[]
+  /** All its deferred recipients. */
+  readonly deferred: readonly Deferred[]
 }
 
 /** A limit keeps a delivery of it waiting. */
@@ -56,20 +55,20 @@ export type TurnDecision =
       readonly kind: 'turn'
       readonly delayMs: number
       readonly warns: boolean
-      readonly expired: readonly Waiters[]
+      readonly expired: readonly Deferred[]
     }
 
 /** @throws WaybillError POLICY_INVALID if the policy throws, or its answer is invalid: it is
  * asked again later */
 export function settleDecision(facts: SettleFacts, policy: Deciding, prng: Prng): SettleDecision {
   if (facts.message.pendingCount > 0) return { kind: 'hold' }
-  if (facts.waiters.length === 0) return { kind: 'finish', expired: [] }
+  if (facts.deferred.length === 0) return { kind: 'finish', expired: [] }
   return decisionOf(facts, policy, prng)
 }
 
 /** Some recipients are deferred. */
 function decisionOf(
-  { message, ageMs, wallMs, waiters }: SettleFacts,
+  { message, ageMs, wallMs, deferred }: SettleFacts,
   policy: Deciding,
   prng: Prng,
 ): Exclude<SettleDecision, { kind: 'hold' }> {
@@ -78,9 +77,9 @@ function decisionOf(
   if (expiresAt > 0 && wallMs >= expiresAt) return { kind: 'finish', expired: message.indexesIn('deferred') }
   const isReport = envelope.sender === ''
   const samePrng = sharingDraws(prng)
-  const expired: Waiters[] = []
+  const expired: Deferred[] = []
   let delayMs = Infinity
-  for (const each of waiters) {
+  for (const each of deferred) {
     const { transport, nexthop } = each
     const state = { attempts: envelope.attempts + 1, ageMs, transport, nexthop }
     const decision = decided(envelope.id, state, policy, samePrng())
@@ -91,7 +90,7 @@ function decisionOf(
       expired.push(each)
     else delayMs = Math.min(delayMs, decision.delayMs)
   }
-  if (expired.length === waiters.length) return { kind: 'finish', expired: message.indexesIn('deferred') }
+  if (expired.length === deferred.length) return { kind: 'finish', expired: message.indexesIn('deferred') }
   const warningAgeMs = policy.delayWarningAgesMs[message.warnings]
   return {
     kind: 'replace',
@@ -104,13 +103,13 @@ function decisionOf(
   }
 }
 
-/** What becomes of a message that waits for its turn under a limit: recipients of it may be
- * deferred as well. A limit never ends it: only its age does, as if it had been attempted.
+/** Decides for a message that waits for its turn under a limit: recipients of it may be deferred as
+ * well. A limit never ends it: only its age does, as if it had been attempted.
  * @throws WaybillError POLICY_INVALID */
 export function turnDecision(facts: SettleFacts, turn: Turn, policy: Deciding, prng: Prng): TurnDecision {
-  const { message, ageMs, waiters } = facts
+  const { message, ageMs, deferred } = facts
   const isTooOld = isTooOldToWait(message, ageMs, turn, policy, prng)
-  if (waiters.length === 0) {
+  if (deferred.length === 0) {
     if (isTooOld) return { kind: 'finish', expired: message.indexesIn('pending') }
     return { kind: 'turn', delayMs: turn.leftMs, warns: false, expired: [] }
   }
@@ -119,7 +118,7 @@ export function turnDecision(facts: SettleFacts, turn: Turn, policy: Deciding, p
     case 'finish':
       return isTooOld
         ? { kind: 'finish', expired: [...message.indexesIn('pending'), ...message.indexesIn('deferred')] }
-        : { kind: 'turn', delayMs: turn.leftMs, warns: false, expired: waiters }
+        : { kind: 'turn', delayMs: turn.leftMs, warns: false, expired: deferred }
     case 'replace': {
       // What has been deferred is attempted no sooner than without the limit.
       const { delayMs, warns, expired } = decision
@@ -156,8 +155,8 @@ function sharingDraws(prng: Prng): () => Prng {
   }
 }
 
-/** A policy may be anybody's. What it does wrong must not end this life, and each later one at
- * the same message. */
+/** An embedder may write a policy. A defect of it must not end this life, and each later one at the
+ * same message. */
 function decided(id: MessageId, state: RetryState, policy: Deciding, prng: Prng): RetryDecision {
   try {
     const decision = policy.decide(state, prng)

@@ -31,7 +31,7 @@ interface FinishFacts {
   readonly givenUp: GivenUp | undefined
 }
 
-const allDelivered: FinishFacts = { written: undefined, reported: [], givenUp: undefined }
+const silent: FinishFacts = { written: undefined, reported: [], givenUp: undefined }
 
 export interface FinishCallbacks {
   /** The message is no longer active: there is room for another. */
@@ -56,7 +56,7 @@ export class Finish {
   /** Every recipient has it, and the sender did not ask to be told. It needs no more room than was
    * kept for outcomes. */
   delivered(message: ActiveMessage): void {
-    this.#append(message, allDelivered)
+    this.#append(message, silent)
   }
 
   /** An operator deletes it: no report is sent. */
@@ -68,7 +68,7 @@ export class Finish {
       need: needOf(startBytes(message)),
       append: () => {
         const recipientCount = message.pendingCount + message.deferredCount
-        this.#append(message, { ...allDelivered, givenUp: { why: 'deleted', recipientCount } })
+        this.#append(message, { ...silent, givenUp: { why: 'deleted', recipientCount } })
       },
     })
   }
@@ -116,7 +116,7 @@ export class Finish {
     const { journal, options } = this.#parts
     journal.aim()
     const told = this.#toldOf(message, givenUp)
-    writeFinish({ start: message.start, reported: allDelivered.reported, spool: 0, told })
+    writeFinish({ start: message.start, reported: silent.reported, spool: 0, told })
     journal.appendAlone(kinds.finish, message.place.lane, options.clock.wallMs())
   }
 

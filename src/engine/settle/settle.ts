@@ -19,7 +19,7 @@ import { settling, settlingOf } from '../life/tracing.js'
 import type { Parts } from '../life/parts.js'
 import { settleDecision, turnDecision, type SettleFacts } from './decide.js'
 import { lookAgainMs, tellTrouble } from '../life/trouble.js'
-import { giveUp, waitersOf } from './waiters.js'
+import { giveUp, deferredOf } from './deferred.js'
 import { waits } from '../start/waiting.js'
 
 /** A message that a limit keeps is looked at again within the policy's longest interval, or within
@@ -28,11 +28,11 @@ const lookMsMin = 10_000
 /** Messages being settled at once that need reading or composing. */
 const workersMax = 64
 export interface SettleCallbacks extends RoomCallbacks, FinishCallbacks, MoveCallbacks {
-  /** An order for it could not be carried out: it is taken up again. */
+  /** An order for the message could not be carried out: it is attempted as before. */
   readonly goOn: (message: ActiveMessage) => void
-  /** It is retried later: another may be active in its place. */
+  /** A message is settled again later: another may be active in its place. */
   readonly onAside: () => void
-  /** So many are, that another waits in a lane. */
+  /** So many are settled later that another waits in a lane. */
   readonly isAsideFull: () => boolean
   /** The lane in which a message waits until about then. */
   readonly hopLane: (intervalMs: number) => Promise<Lane>
@@ -87,7 +87,7 @@ export class Settle {
     this.#work()
   }
 
-  /** It is not to be attempted: it waits for its time, or has expired. */
+  /** The message is not to be attempted: it waits for its time, or has expired. */
   postpone(message: ActiveMessage): void {
     this.#postponed.add(message)
     this.settle(message)
@@ -140,7 +140,7 @@ export class Settle {
     }
   }
 
-  /** What cannot be read or composed now is tried again. */
+  /** A message that cannot be read or composed now is settled again later. */
   async #settle(message: ActiveMessage): Promise<void> {
     const { life } = this.#parts
     let order = this.#orders.of(message)
@@ -162,7 +162,7 @@ export class Settle {
     } catch (error) {
       if (life.isOver) throw error
       tellTrouble(this.#parts, message.envelope.id, error)
-      // Nor what could not be read.
+      // An order that came meanwhile may not need what could not be read.
       if (!isStill()) return this.settle(message)
       if (order === undefined) return this.#standAside(message, lookAgainMs(error))
       this.#orders.failed(message, error)
@@ -196,11 +196,11 @@ export class Settle {
     const now = nowOf(clock)
     if (terms !== undefined && this.#postponed.has(message)) return this.#postpone(work, terms)
     const ageMs = ageOf(Math.max(message.envelope.acceptedAt, terms?.notBefore ?? 0), now)
-    const waiters = await waitersOf(this.#parts, message)
-    if (waiters.length > 0) await betweenPieces(this.#parts, message.deferredCount)
+    const deferred = await deferredOf(this.#parts, message)
+    if (deferred.length > 0) await betweenPieces(this.#parts, message.deferredCount)
     if (!work.isStill()) return 'overtaken'
     const { wallMs } = now
-    const facts = { message, ageMs, wallMs, waiters }
+    const facts = { message, ageMs, wallMs, deferred }
     if (message.limited !== undefined && message.pendingCount > 0)
       return this.#waitForTurn(work, facts, message.limited)
     const decision = settleDecision(facts, options.retry, options.prng)
@@ -218,7 +218,7 @@ export class Settle {
     }
   }
 
-  /** It is active before its time, or behind it. */
+  /** The message is active before its time, or behind it. */
   async #postpone(work: Work, terms: EnvelopeTerms): Promise<SettleResult> {
     const { message } = work
     const wallMs = this.#parts.clock.wallMs()
@@ -229,7 +229,8 @@ export class Settle {
     return 'postponed'
   }
 
-  /** A replacement that was not believed. What is due soon is started anew, and waits then. */
+  /** Makes an untrusted replacement again. A message that is due soon is started anew, and waits
+   * then. */
   async #moveToItsTime(work: Work, { notBefore }: EnvelopeTerms): Promise<EndResult> {
     const hop = hopOf(notBefore - this.#parts.clock.wallMs())
     const { incoming } = this.#parts.lanes
@@ -248,7 +249,7 @@ export class Settle {
     return 'postponed'
   }
 
-  /** A limit keeps a delivery of it waiting, and none is under way. */
+  /** A limit keeps a delivery of the message waiting, and none is under way. */
   async #waitForTurn(work: Work, facts: SettleFacts, limited: Limited): Promise<SettleResult> {
     const { lanes, options } = this.#parts
     const { message, wallMs } = facts
@@ -277,7 +278,7 @@ export class Settle {
   async #obey(work: Work, order: Order): Promise<SettleResult> {
     const { message } = work
     const left = waitingIn(message)
-    // Its attempts have ended it: what is left is to say so.
+    // Its attempts have ended it: only its end is to be appended.
     if (left.length === 0 && order.kind === 'move') return this.#decide(work)
     switch (order.kind) {
       case 'delete':
@@ -298,6 +299,6 @@ const waitingIn = (message: ActiveMessage): number[] => [
   ...message.indexesIn('deferred'),
 ]
 
-/** What its attempts have ended was not put on hold, nor made due. */
+/** A message that its attempts have ended was not put on hold, nor made due. */
 const isCarriedOut = (order: Order | undefined, { pendingCount, deferredCount }: ActiveMessage): boolean =>
   order !== undefined && (order.kind === 'delete' || pendingCount + deferredCount > 0)

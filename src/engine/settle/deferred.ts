@@ -1,5 +1,5 @@
-/** Recipients that wait for another attempt, by where they go: what the retry policy is asked
- * about, and who is given up while others of the message are tried again.
+/** The deferred recipients of a message, by destination. The retry policy decides for each
+ * destination, so some may be given up while others of the message are tried again.
  * Invariant: giving a recipient up first appends a `failed` record; only then is the replacement
  * without it composed. So a crash between the two, or an untrusted replacement, finds it failed. */
 import type { ActiveMessage } from '../../active/active-message.js'
@@ -15,26 +15,26 @@ import type { Parts } from '../life/parts.js'
 import { expiriesOf } from './report.js'
 import { routeOf } from '../life/route.js'
 
-/** Those for one destination. */
-export interface Waiters extends Route {
+/** The deferred recipients for one destination. */
+export interface Deferred extends Route {
   /** By their indexes, ascending. */
   readonly addresses: Map<number, string>
 }
 
 /** @throws WaybillError LOG_CORRUPT, DISK_FAILED when the addresses cannot be read */
-export async function waitersOf(
+export async function deferredOf(
   { reader, options }: Pick<Parts, 'reader' | 'options'>,
   message: ActiveMessage,
-): Promise<readonly Waiters[]> {
+): Promise<readonly Deferred[]> {
   const indexes = message.indexesIn('deferred')
   const { addresses } = await reader.addresseesAt(message, indexes)
-  const byRoute = new Map<string, Waiters>()
+  const byRoute = new Map<string, Deferred>()
   addresses.forEach((address, i) => {
     const { transport, nexthop } = routeNow(options, message, address)
     const key = JSON.stringify([transport, nexthop])
-    const waiters = byRoute.get(key) ?? { transport, nexthop, addresses: new Map<number, string>() }
-    byRoute.set(key, waiters)
-    waiters.addresses.set(indexes[i]!, address)
+    const group = byRoute.get(key) ?? { transport, nexthop, addresses: new Map<number, string>() }
+    byRoute.set(key, group)
+    group.addresses.set(indexes[i]!, address)
   })
   return [...byRoute.values()]
 }
@@ -55,11 +55,11 @@ type GivingUp = Pick<Parts, 'journal' | 'outcomes' | 'options' | 'life' | 'event
 export function giveUp(
   { journal, outcomes, options, life, events }: GivingUp,
   message: ActiveMessage,
-  expired: readonly Waiters[],
+  expired: readonly Deferred[],
 ): boolean {
   const notesOfEach = expired.map(({ addresses }) => expiryNotes(message, [...addresses.keys()]))
   const notes = condensed(notesOfEach.flat())
-  const addresses = new Map(expired.flatMap((waiters) => [...waiters.addresses]))
+  const addresses = new Map(expired.flatMap((group) => [...group.addresses]))
   const toldRoom = new ToldRoom(journal, outcomes)
   const bytes = outcomeBytesMost(addresses.size) + toldRoom.bytesNow(addresses.size)
   if (journal.room(bytes, 'accepted mail') !== 'yes') return false
@@ -68,7 +68,7 @@ export function giveUp(
     appendOutcomes(journal, message, notes, false, options.clock.wallMs(), told)
     message.apply({ kind: 'delivery', notes })
     const nowMs = options.clock.wallMs()
-    expired.forEach((waiters, i) => tell(events, message, waiters, notesOfEach[i]!, nowMs))
+    expired.forEach((group, i) => tell(events, message, group, notesOfEach[i]!, nowMs))
   })
   life.check()
   return true
@@ -90,7 +90,7 @@ function expiryNotes(message: ActiveMessage, indexes: readonly number[]): readon
 function tell(
   events: QueueEmitter,
   message: ActiveMessage,
-  { transport, nexthop, addresses }: Waiters,
+  { transport, nexthop, addresses }: Deferred,
   notes: readonly OutcomeNote[],
   nowMs: number,
 ): void {
