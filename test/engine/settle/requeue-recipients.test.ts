@@ -52,6 +52,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
       stage.answer = () => deferred
       await stage.queue.requeue({ id })
       await stage.until('it waits again', () => stage.told('deferred').length === 2)
+      await stage.queue.idle()
       stage.answer = () => delivered
       const queue = await stage.open({ ...patient, requeueRecipients: to('bob@newer.example') })
       expect(await stage.ids()).toEqual([id])
