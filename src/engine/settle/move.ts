@@ -3,7 +3,6 @@
  * Invariants:
  *    1. The note and the report stand in one group, so no crash takes only one of them.
  *    2. The append is one step without a wait, and its room was seen in that step. */
-import type { ActiveMessage } from '../../active/active-message.js'
 import { nowhere, position, type Position } from '../../base/position.js'
 import { toRanges } from '../../base/ranges.js'
 import type { Lane, LaneLogs } from '../../lane/lane.js'
@@ -57,21 +56,21 @@ export class Move {
     this.#callbacks = callbacks
   }
 
-  /** Moves the remaining recipients to a lane. */
+  /** Moves the remaining recipients to a lane, which is in use until that is done. */
   async to(work: Work, facts: MoveFacts): Promise<EndResult> {
     const { lane } = facts
     lane.userCount++
     try {
-      if (!this.#room.mayHave(lane, work.message)) return 'no room'
-      const replacement = await this.#compose(work.message, facts)
-      return await this.#room.endWith(work, this.#endBy(replacement))
+      return await this.#replace(work, facts)
     } finally {
       lane.userCount--
     }
   }
 
-  async #compose(message: ActiveMessage, facts: MoveFacts): Promise<Replacement> {
+  async #replace(work: Work, facts: MoveFacts): Promise<EndResult> {
+    const { message } = work
     const { lane, timeMs, warns = false, changes = {} } = facts
+    if (!this.#room.mayHave(lane, message)) return 'no room'
     const { reader, clock, options } = this.#parts
     const { recipientCount } = message.envelope
     const final = finals(message)
@@ -103,7 +102,8 @@ export class Move {
       besideBytes(replacementBy(undefined, true)),
     )
     await betweenPieces(this.#parts, recipientCount)
-    return replacementBy(written, written !== undefined)
+    const replacement = replacementBy(written, written !== undefined)
+    return this.#room.endWith(work, this.#endBy(replacement))
   }
 
   #endBy(replacement: Replacement): End {
