@@ -11,6 +11,7 @@ import type { Clock } from '../../base/clock.js'
 import { diskFailure } from '../../disk/failure.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { done, fenced, refused, unknown, type Answer } from '../store.js'
+import { filedPassword } from './filed-password.js'
 
 export interface Question {
   readonly text: string
@@ -56,6 +57,11 @@ const settings = [
  * shutdown, resources, a server that became a standby. */
 const unknownStates = /^(?:08|57|53[23]|25006|40|58)/
 
+/** A function is asked when the server wants a password. */
+interface PasswordHolder {
+  password: string | null | undefined | (() => Promise<string | undefined>)
+}
+
 export class PgConnection {
   readonly #client: pg.Client
   readonly #options: ConnectOptions
@@ -84,6 +90,9 @@ export class PgConnection {
       keepAliveInitialDelayMillis: 5000,
       options: settings,
     })
+    // Where neither the URL nor the environment has one.
+    const login = client as unknown as PasswordHolder
+    login.password ??= () => filedPassword(client)
     const connection = new PgConnection(client, options)
     const answer = await connection.#inTime(client.connect().then(() => undefined))
     if (answer.kind === 'done') return connection
