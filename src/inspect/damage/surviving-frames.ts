@@ -28,7 +28,7 @@ export interface Stretch {
   readonly onGap: (gap: Gap) => Promise<Position> | Position
 }
 
-/** Of a read: with shorter ones the wait for them is half of a listing's time. */
+/** Of a read: a listing is a tenth faster than with pieces of 64 KiB. */
 const windowBytes = 512 * 1024
 /** Bound of the bytes checked in search of one frame; then the rest of the segment counts as
  * lost. */

@@ -11,8 +11,8 @@ const lf = 0x0a
 /** Octets whose fate the next piece decides. */
 const heldBytesMax = 4
 const lineWithDot = Buffer.from('\n.')
-/** Behind such a line the next one is looked for octet by octet: a call costs as much as two lines,
- * and elsewhere it passes ten in that time. */
+/** Behind such a line the next one is looked for octet by octet: a call costs as much as a line's
+ * octets, and lines that are a dot each would cost a dozen times as much. */
 const nearBytes = 256
 /** Shorter runs are copied octet by octet, which is faster than a call. */
 const shortRunBytes = 48
