@@ -2,14 +2,14 @@
  * All run on one machine and one disk with their default durability. One relay works at a time, in
  * turn; the others are up and idle. With reuse the source keeps its connections; without, it opens
  * one for each message. */
-import { chmodSync, mkdirSync } from 'node:fs'
+import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BenchArguments } from './bench.js'
 import { spreadOf, type Row } from './output.js'
 import { haraka, harakaMissing } from './relays/haraka.js'
 import { cpuOf, flow, flowMissing, rateOf, Sink, type FlowSlice, type Load } from './relays/mail-flow.js'
 import { postfix, postfixMissing } from './relays/postfix.js'
-import type { Relay, RelayName, RelayOptions } from './relays/relay.js'
+import { placed, type Relay, type RelayName, type RelayOptions } from './relays/relay.js'
 import { waybill } from './relays/waybill.js'
 
 interface Entrant {
@@ -74,9 +74,7 @@ export async function run({ output, directory, smoke }: BenchArguments): Promise
         output.note(`${reason}; it was not measured.`)
         continue
       }
-      const own = join(directory, name)
-      mkdirSync(own)
-      relays.push(await start({ directory: own, sinkPort: sink.port }))
+      relays.push(await start(placed(join(directory, name), sink.port)))
     }
     const pace = smoke ? short : full
     for (const load of pace.loads.slice(0, 2))

@@ -1,8 +1,8 @@
 /** In its network: the resolver, the mail hosts of all domains, and the relays. Prints the rows. */
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { postfix } from '../relays/postfix.js'
-import type { Relay } from '../relays/relay.js'
+import { placed, type Relay, type RelayOptions } from '../relays/relay.js'
 import { started } from '../relays/started.js'
 import { waybill } from '../relays/waybill.js'
 import { mailOf } from '../sessions/send.js'
@@ -39,10 +39,7 @@ async function main(directory: string, isSmoke: boolean): Promise<void> {
   const sink = await Sink.start(undefined, { host: '0.0.0.0', port: 25 })
   const relays: Relay[] = []
   try {
-    const at = (name: string): { directory: string; sinkPort: number } => {
-      mkdirSync(join(directory, name))
-      return { directory: join(directory, name), sinkPort: sink.port }
-    }
+    const at = (name: string): RelayOptions => placed(join(directory, name), sink.port)
     relays.push(await waybill({ ...at('waybill'), isDirect: true }))
     relays.push(await postfix({ ...at('postfix'), more: ['relayhost ='] }))
     const mails = Array.from({ length: domainCount }, (_, i) => mailOf(kibibyte, [`ada@domain${i}.test`]))

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { BenchArguments } from '../bench.js'
 import type { Row } from '../output.js'
 import { postfix, postfixMissing } from '../relays/postfix.js'
-import type { Relay } from '../relays/relay.js'
+import { placed, type Relay, type RelayOptions } from '../relays/relay.js'
 import { waybill } from '../relays/waybill.js'
 import { mailOf } from '../sessions/send.js'
 import { Sink } from '../sessions/sink.js'
@@ -62,10 +62,7 @@ async function measured(
   const relays: Relay[] = []
   const asked = (await settings?.(directory, note)) ?? { waybill: [], postfix: [] }
   try {
-    const at = (name: string): { directory: string; sinkPort: number } => {
-      mkdirSync(join(directory, name))
-      return { directory: join(directory, name), sinkPort: sink.port }
-    }
+    const at = (name: string): RelayOptions => placed(join(directory, name), sink.port)
     relays.push(await waybill({ ...at('waybill'), more: asked.waybill }))
     const missing = postfixMissing()
     if (missing !== undefined) note(`${missing}; it was not measured.`)

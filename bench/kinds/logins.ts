@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../machine.js'
+import { certificateIn, postfixTls, waybillTls } from '../relays/certificate.js'
 import type { Login } from '../sessions/client.js'
 import type { Settings } from './settings.js'
 
@@ -13,17 +14,14 @@ export const login: Login = { name: 'ada', password: 'a password of the bench' }
 
 /** @param note called when Postfix cannot */
 export async function loggedIn(directory: string, note: (text: string) => void): Promise<Settings> {
-  const key = join(directory, 'key.pem')
-  const cert = join(directory, 'cert.pem')
-  const asked = `req -x509 -newkey rsa:2048 -subj /CN=${realm} -days 2 -nodes`.split(' ')
-  execFileSync('openssl', [...asked, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  const certificate = certificateIn(directory, realm)
   const users = join(directory, 'users')
   const words = ['password', '--file', users, login.name]
   execFileSync(process.execPath, [join(packageRoot(), 'dist/bundle/waybill.js'), ...words], {
     input: `${login.password}\n`,
     stdio: ['pipe', 'ignore', 'inherit'],
   })
-  const waybill = ['--tls-cert', cert, '--tls-key', key, '--auth', users]
+  const waybill = [...waybillTls(certificate), '--auth', users]
   if (!existsSync(saslProgram)) {
     note(`${saslProgram} is not there (Debian: sasl2-bin, libsasl2-modules): Postfix was not measured.`)
     return { waybill, postfix: undefined }
@@ -40,9 +38,7 @@ export async function loggedIn(directory: string, note: (text: string) => void):
   return {
     waybill,
     postfix: [
-      `smtpd_tls_cert_file = ${cert}`,
-      `smtpd_tls_key_file = ${key}`,
-      'smtpd_tls_security_level = may',
+      ...postfixTls(certificate),
       'smtpd_tls_auth_only = yes',
       'smtpd_sasl_auth_enable = yes',
       `smtpd_sasl_local_domain = ${realm}`,

@@ -1,6 +1,8 @@
 /** A mail relay under measurement: it takes mail by SMTP, keeps it durably as it does by default,
  * and delivers all of it to one sink. */
 
+import { mkdirSync } from 'node:fs'
+
 export type RelayName = 'waybill' | 'postfix' | 'haraka'
 
 export interface RelayOptions {
@@ -8,6 +10,12 @@ export interface RelayOptions {
   readonly directory: string
   /** Port of the sink, 127.0.0.1. */
   readonly sinkPort: number
+}
+
+/** @param directory is made */
+export function placed(directory: string, sinkPort: number): RelayOptions {
+  mkdirSync(directory)
+  return { directory, sinkPort }
 }
 
 export interface Relay {

@@ -15,14 +15,14 @@ export const mailOf = (bytes: number, recipients: readonly string[]): Mail => ({
   body: line.repeat(Math.max(1, Math.round(bytes / line.length))),
 })
 
-const usual = mailOf(1024, ['recipient@example.net'])
+export const usualMail: Mail = mailOf(1024, ['recipient@example.net'])
 
 /** @param onData the end of the data leaves now */
 export async function send(
   client: Client,
   id: number,
   onData: () => unknown = () => undefined,
-  { recipients, body }: Mail = usual,
+  { recipients, body }: Mail = usualMail,
 ): Promise<void> {
   await client.ask('MAIL FROM:<sender@example.org>\r\n', 250)
   const lines = recipients.map((recipient) => `RCPT TO:<${recipient}>\r\n`)

@@ -1,7 +1,7 @@
 /** What a session costs the relay in memory, how long mail takes through it when it has little to
  * do, and what TLS costs. Beside Postfix, which has a process for each session and takes a hundred
  * at once. */
-import { chmodSync, mkdirSync } from 'node:fs'
+import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import type { BenchArguments } from '../bench.js'
 import type { Row } from '../output.js'
 import { treeUsage } from '../process-tree.js'
 import { postfix, postfixMissing } from '../relays/postfix.js'
-import type { Relay } from '../relays/relay.js'
+import { placed, type Relay } from '../relays/relay.js'
 import { waybill } from '../relays/waybill.js'
 import { Client } from './client.js'
 import { send } from './send.js'
@@ -32,10 +32,8 @@ export async function run({ output, directory, smoke }: BenchArguments): Promise
   const sink = await Sink.start()
   try {
     const counts = smoke ? [20] : sessionCounts
-    const own = join(directory, 'open')
-    mkdirSync(own)
     const more = ['--sessions', String(Math.max(...counts))]
-    const open = await waybill({ directory: own, sinkPort: sink.port, more })
+    const open = await waybill({ ...placed(join(directory, 'open'), sink.port), more })
     try {
       output.table('sessions that are open, each behind one message', await openSessions(open, counts))
     } finally {
@@ -91,9 +89,7 @@ async function throughOne(
   sink: Sink,
   isSmoke: boolean,
 ): Promise<Row> {
-  const own = join(directory, name)
-  mkdirSync(own)
-  const relay = await start({ directory: own, sinkPort: sink.port })
+  const relay = await start(placed(join(directory, name), sink.port))
   const rate = tenth[name]
   try {
     await paced(relay, sink, rate, isSmoke ? 5 : rate * 3)

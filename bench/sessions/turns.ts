@@ -6,7 +6,7 @@ import { spreadOf, type Row } from '../output.js'
 import { treeUsage } from '../process-tree.js'
 import type { Relay } from '../relays/relay.js'
 import { Client, type Login } from './client.js'
-import { mailOf, send, type Mail } from './send.js'
+import { send, usualMail, type Mail } from './send.js'
 import type { Sink } from './sink.js'
 
 const clientCount = 20
@@ -34,8 +34,6 @@ export interface Turn {
   readonly recipientCount: number
   readonly cpuMs: number
 }
-
-const usualMail = mailOf(1024, ['recipient@example.net'])
 
 /** @returns a row for each relay; the first is compared with the others */
 export async function rowsOf(
