@@ -3,10 +3,9 @@
  * A finished message whose spool file is not unlinked yet holds the suffix, so that recovery
  * unlinks it again.
  * Invariant: starts ascend along the list, because each is the newest record when its message is
- * added.
- * Why a linked list and no Map: a Map that is always filled and emptied replaces its table often.
- * An old table that garbage collection has promoted keeps all later ones, with their messages. */
+ * added. */
 import { assert } from '../base/assert.js'
+import { LinkedList } from '../base/linked-list.js'
 import type { Position } from '../base/position.js'
 import { namesRecipients } from '../record/envelope.js'
 import type { Carried } from '../record/start.js'
@@ -30,29 +29,23 @@ export class ActiveSet {
   readonly #unlinking = new Map<Position, ActiveMessage>()
   /** Messages that cannot be read: their carried state, by the start that holds their place. */
   readonly #damaged = new Map<Position, DamagedMessage>()
-  #first: ActiveMessage | undefined
-  #last: ActiveMessage | undefined
-  #count = 0
+  readonly #messages = new LinkedList<ActiveMessage>()
   #dataBytes = 0
   #recipientBytes = 0
 
   get count(): number {
-    return this.#count
+    return this.#messages.count
   }
 
   /** Its start has just been appended. */
   add(message: ActiveMessage): void {
     assert(!this.has(message), 'a message becomes active once')
-    const last = this.#last
+    const { last } = this.#messages
     assert(
       last === undefined || last.start < message.start,
       'a start is the start of one message, and the newest',
     )
-    message.older = last
-    if (last === undefined) this.#first = message
-    else last.newer = message
-    this.#last = message
-    this.#count++
+    this.#messages.add(message)
   }
 
   /** Its recipients stay in memory while there is room for them. Without room it forgets them,
@@ -76,7 +69,7 @@ export class ActiveSet {
   /** Its finish, or its replacement and the note, have just been appended. */
   end(message: ActiveMessage): void {
     assert(this.has(message), 'a message ends once')
-    this.#remove(message)
+    this.#messages.remove(message)
     this.#recipientBytes -= message.recipientBytes
     message.recipientBytes = 0
     this.#dataBytes -= message.data?.length ?? 0
@@ -97,7 +90,7 @@ export class ActiveSet {
   /** A start that takes the place of the message's has just been appended. */
   restart(message: ActiveMessage, start: Position): void {
     assert(this.has(message), 'an active message is started again')
-    this.#remove(message)
+    this.#messages.remove(message)
     message.start = start
     this.add(message)
   }
@@ -108,18 +101,18 @@ export class ActiveSet {
    *    2. the message is read, and replaced there
    *    3. the lane is removed, and the message with it */
   hasReplacementFor(lane: number): boolean {
-    for (const { replacement } of this.messages()) if (replacement?.lane === lane) return true
+    for (const { replacement } of this.#messages) if (replacement?.lane === lane) return true
     for (const { carried } of this.#damaged.values()) if (carried.replacement?.lane === lane) return true
     return false
   }
 
   has(message: ActiveMessage): boolean {
-    return message.older !== undefined || this.#first === message
+    return this.#messages.has(message)
   }
 
   /** The earliest start that recovery has to read; undefined when there is none. */
   get earliestStart(): Position | undefined {
-    let earliest = this.#first?.start
+    let earliest = this.#messages.first?.start
     // All of them: they came in the order in which they ended.
     for (const held of [this.#unlinking, this.#damaged])
       for (const start of held.keys()) if (earliest === undefined || start < earliest) earliest = start
@@ -146,22 +139,7 @@ export class ActiveSet {
   }
 
   /** In the order of their starts. The one that was given last may end or start again meanwhile. */
-  *messages(): Generator<ActiveMessage> {
-    for (let message = this.#first; message !== undefined;) {
-      const { newer } = message
-      yield message
-      message = newer
-    }
-  }
-
-  #remove(message: ActiveMessage): void {
-    const { older, newer } = message
-    if (older === undefined) this.#first = newer
-    else older.newer = newer
-    if (newer === undefined) this.#last = older
-    else newer.older = older
-    message.older = undefined
-    message.newer = undefined
-    this.#count--
+  messages(): Iterable<ActiveMessage> {
+    return this.#messages
   }
 }

@@ -10,6 +10,7 @@
  * 3. each attempt is cut short, and after five days the message is returned to its sender */
 import { assert } from '../base/assert.js'
 import type { Clock, Timer } from '../base/clock.js'
+import { LinkedList, type Linked } from '../base/linked-list.js'
 import { WaybillError } from '../errors.js'
 import { reportOf, reportOfError, type Report } from './outcome.js'
 import type { DeliveryRequest, Transport } from './transport.js'
@@ -26,7 +27,7 @@ export function checkedDeadlineMs({ deadlineMs = 30 * 60_000 }: AttemptOptions):
   throw new WaybillError('OPTION_INVALID', 'a deadline is 1 to 86400000 ms', { option: 'deadlineMs' })
 }
 
-interface Attempt<Tag> {
+interface Attempt<Tag> extends Linked<Attempt<Tag>> {
   readonly tag: Tag
   readonly recipientCount: number
   /** On the clock that is monotonic. */
@@ -50,7 +51,7 @@ export class Attempts<Tag> {
   readonly #deadlineMs: number
   readonly #sweepMs: number
   readonly #wantsSignal: boolean
-  readonly #underWay = new Set<Attempt<Tag>>()
+  readonly #underWay = new LinkedList<Attempt<Tag>>()
   /** Signals of answered attempts, of transports that release them. */
   readonly #free: AbortController[] = []
   #sweep: Timer | undefined
@@ -78,7 +79,7 @@ export class Attempts<Tag> {
 
   /** Attempts that wait for their transport. */
   get count(): number {
-    return this.#underWay.size
+    return this.#underWay.count
   }
 
   /** Asks the transport. @param tag comes back with the outcome. */
@@ -93,7 +94,10 @@ export class Attempts<Tag> {
       if (isThenable(answer)) {
         const deadlineMs = this.#deadlineMs * Math.max(1, Math.ceil(request.dataBytes / mebibyte))
         const dueAt = this.#clock.monotonicMs() + deadlineMs
-        this.#wait({ tag, recipientCount, dueAt, deadlineMs, controller }, answer)
+        this.#wait(
+          { tag, recipientCount, dueAt, deadlineMs, controller, older: undefined, newer: undefined },
+          answer,
+        )
         return
       }
       report = reportOf(answer, recipientCount)
@@ -119,7 +123,7 @@ export class Attempts<Tag> {
     this.#abandoned = true
     this.#sweep?.cancel()
     const left = [...this.#underWay]
-    this.#underWay.clear()
+    for (const attempt of left) this.#underWay.remove(attempt)
     const reason = new WaybillError('QUEUE_CRASHED', 'the queue has crashed')
     for (const { controller } of left) controller?.abort(reason)
     const userCount = userCounts.get(this.#transport)! - 1
@@ -134,16 +138,19 @@ export class Attempts<Tag> {
     const promise = answer instanceof Promise ? answer : Promise.resolve(answer)
     void promise.then(
       (value: unknown) => {
-        if (this.#underWay.delete(attempt)) {
-          this.#answeredLate(attempt, reportOfSafely(value, attempt.recipientCount))
-        }
+        if (this.#ended(attempt)) this.#answeredLate(attempt, reportOfSafely(value, attempt.recipientCount))
       },
       (error: unknown) => {
-        if (this.#underWay.delete(attempt)) {
-          this.#answeredLate(attempt, reportOfError(error, attempt.recipientCount))
-        }
+        if (this.#ended(attempt)) this.#answeredLate(attempt, reportOfError(error, attempt.recipientCount))
       },
     )
+  }
+
+  /** @returns whether it was under way */
+  #ended(attempt: Attempt<Tag>): boolean {
+    if (!this.#underWay.has(attempt)) return false
+    this.#underWay.remove(attempt)
+    return true
   }
 
   /** A withdrawn attempt says nothing about its site: the operator ended it. */
@@ -164,14 +171,15 @@ export class Attempts<Tag> {
     this.#sweep = undefined
     const nowMs = this.#clock.monotonicMs()
     for (const attempt of this.#underWay) {
+      if (this.#abandoned) return
       if (attempt.dueAt > nowMs) continue
-      this.#underWay.delete(attempt)
+      this.#underWay.remove(attempt)
       const seconds = Math.round(attempt.deadlineMs / 100) / 10
       const reason = `the transport gave no answer within ${seconds} s; the message may have been delivered`
       attempt.controller?.abort(new Error(reason))
       this.#settled(attempt.tag, reportOf({ kind: 'site', status: '4.4.1', reason }, attempt.recipientCount))
     }
-    if (this.#underWay.size > 0) this.#sweep ??= this.#clock.after(this.#sweepMs, this.#sweepDue)
+    if (this.#underWay.count > 0) this.#sweep ??= this.#clock.after(this.#sweepMs, this.#sweepDue)
   }
 }
 

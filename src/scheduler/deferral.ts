@@ -38,8 +38,8 @@ export function deferWaiting(state: SchedulerState, destination: Destination, re
 /** The same for all destinations of a transport, in the order of their creation. */
 export function deferTransport(state: SchedulerState, transport: Transport, reason: DeferReason): void {
   let next: Destination | undefined
-  for (let destination = transport.firstDestination; destination !== undefined; destination = next) {
-    next = destination.next
+  for (let destination = transport.destinations.first; destination !== undefined; destination = next) {
+    next = destination.newer
     deferWaiting(state, destination, reason)
   }
 }
@@ -48,8 +48,8 @@ export function deferTransport(state: SchedulerState, transport: Transport, reas
 export function putOffWaiting(state: SchedulerState): void {
   for (const transport of state.transports.values()) {
     let next: Destination | undefined
-    for (let destination = transport.firstDestination; destination !== undefined; destination = next) {
-      next = destination.next
+    for (let destination = transport.destinations.first; destination !== undefined; destination = next) {
+      next = destination.newer
       const reason = state.host.putsOff?.(transport.name, destination.nexthop)
       if (reason === undefined) continue
       for (let entry = destination.firstTodo; entry !== undefined; entry = destination.firstTodo) {
@@ -70,7 +70,7 @@ export function relieve(state: SchedulerState): void {
   if (!isCrowded(state)) return
   let left = crowdedStepMax
   for (const transport of state.transports.values())
-    for (const destination of transport.destinations.values()) {
+    for (const destination of transport.destinations) {
       watch(state, destination)
       while (left > 0 && isFull(state, destination)) {
         putOffLast(state, destination)

@@ -74,8 +74,9 @@ export class Destination {
   readonly name: string
   readonly nexthop: string
   /** In the order of creation. */
-  previous: Destination | undefined = undefined
-  next: Destination | undefined = undefined
+  older: Destination | undefined = undefined
+  newer: Destination | undefined = undefined
+  sameHash: Destination | undefined = undefined
   state: DestinationState = ready
   window: number
   busy = 0
@@ -166,11 +167,7 @@ export class Destination {
 /** A new destination with the initial window. */
 export function addDestination(transport: Transport, name: string, nexthop: string): Destination {
   const destination = new Destination(transport, name, nexthop)
-  transport.destinations.set(name, destination)
-  destination.previous = transport.lastDestination
-  if (transport.lastDestination === undefined) transport.firstDestination = destination
-  else transport.lastDestination.next = destination
-  transport.lastDestination = destination
+  transport.destinations.add(destination)
   return destination
 }
 
@@ -179,10 +176,5 @@ export function removeDestination(destination: Destination): void {
     destination.isIdle && destination.state.kind === 'ready',
     'a destination that leaves is idle and ready',
   )
-  const { transport, previous, next } = destination
-  transport.destinations.delete(destination.name)
-  if (previous === undefined) transport.firstDestination = next
-  else previous.next = next
-  if (next === undefined) transport.lastDestination = previous
-  else next.previous = previous
+  destination.transport.destinations.remove(destination)
 }

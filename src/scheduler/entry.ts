@@ -18,6 +18,7 @@ export class QueuedEntry implements Entry<object> {
   readonly peer: Peer
   readonly destination: Destination
   phase: 'todo' | 'busy' | 'gone' = 'todo'
+  hostMark = false
   peerNext: QueuedEntry | undefined = undefined
   todoPrevious: QueuedEntry | undefined = undefined
   todoNext: QueuedEntry | undefined = undefined

@@ -31,6 +31,8 @@ export interface Entry<M> {
   readonly destinationName: string
   /** Recipient indexes, at least one. */
   readonly recipients: readonly number[]
+  /** For the host, which may set it; false at first. */
+  hostMark: boolean
 }
 
 export interface DeferReason {

@@ -69,16 +69,7 @@ export function inspect(state: SchedulerState, label: Label): SchedulerInspectio
   const transports = new Map<string, TransportInspection>()
   for (const transport of state.transports.values()) {
     transports.set(transport.name, transportOf(transport, label))
-    for (const {
-      name,
-      state,
-      window,
-      busy,
-      todo,
-      success,
-      failure,
-      failCohorts,
-    } of transport.destinations.values())
+    for (const { name, state, window, busy, todo, success, failure, failCohorts } of transport.destinations)
       destinations.set(`${transport.name}/${name}`, {
         state: state.kind,
         window,

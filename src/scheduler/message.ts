@@ -2,6 +2,7 @@
  * Invariant: `entryCount` is the number of its entries that wait or are under way; `recipientCount`
  * that of their recipients plus those promised by a read that has not answered yet. */
 import { assert } from '../base/assert.js'
+import { LinkedList } from '../base/linked-list.js'
 import type { Job } from './job.js'
 
 const noHandle: object = {}
@@ -78,16 +79,12 @@ interface Known {
 
 /** The messages in memory, in the order in which they came.
  * Invariant: a user's object that is here carries the scheduler's message under `inScheduler`, and
- * no other does.
- * Why a linked list and no Map: a Map that is always filled and emptied replaces its table often.
- * An old table that garbage collection has promoted keeps all later ones, 800 bytes a message. */
+ * no other does. */
 export class Messages {
-  #first: Message | undefined
-  #last: Message | undefined
-  #count = 0
+  readonly #list = new LinkedList<Message>()
 
   get count(): number {
-    return this.#count
+    return this.#list.count
   }
 
   /** The scheduler's message of a user's object. */
@@ -98,25 +95,15 @@ export class Messages {
   add(message: Message): void {
     assert(this.of(message.handle) === undefined, 'a message is admitted once')
     ;(message.handle as Known)[inScheduler] = message
-    message.older = this.#last
-    if (this.#last === undefined) this.#first = message
-    else this.#last.newer = message
-    this.#last = message
-    this.#count++
+    this.#list.add(message)
   }
 
   remove(message: Message): void {
-    const { older, newer } = message
     ;(message.handle as Known)[inScheduler] = undefined
-    if (older === undefined) this.#first = newer
-    else older.newer = newer
-    if (newer === undefined) this.#last = older
-    else newer.older = older
-    message.older = message.newer = undefined
-    this.#count--
+    this.#list.remove(message)
   }
 
-  *[Symbol.iterator](): Generator<Message> {
-    for (let message = this.#first; message !== undefined; message = message.newer) yield message
+  [Symbol.iterator](): Iterator<Message> {
+    return this.#list[Symbol.iterator]()
   }
 }

@@ -58,7 +58,7 @@ function renew(transport: Transport, { transports, defaults }: CheckedParameters
   const hasOtherRate =
     before.destinationRateLimit !== settings.destinationRateLimit ||
     before.destinationRateInterval !== settings.destinationRateInterval
-  for (const destination of transport.destinations.values()) {
+  for (const destination of transport.destinations) {
     if (hasOtherRate) destination.rate = rateRingOf(transport)
     if (destination.state.kind !== 'dead')
       destination.window = Math.min(destination.window, settings.windowLimit)

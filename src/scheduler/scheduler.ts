@@ -217,7 +217,7 @@ export class Scheduler<M extends object> {
    * creation. */
   *destinations(): Generator<DestinationSnapshot> {
     for (const transport of this.#state.transports.values())
-      for (const destination of transport.destinations.values()) yield destination.snapshot(this.#state.nowMs)
+      for (const destination of transport.destinations) yield destination.snapshot(this.#state.nowMs)
   }
 
   /** Is there something to resume? */

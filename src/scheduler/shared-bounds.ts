@@ -99,7 +99,7 @@ export function leaveBounds(state: SchedulerState, destination: Destination): vo
 /** The policy is another one: bounds are asked for again. What is under way goes on, and counts. */
 export function renewBounds(state: SchedulerState): void {
   for (const transport of state.transports.values()) {
-    for (const destination of transport.destinations.values()) {
+    for (const destination of transport.destinations) {
       destination.withdrawContribution()
       leaveBounds(state, destination)
       joinBounds(state, destination)

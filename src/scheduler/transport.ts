@@ -3,6 +3,7 @@
  * its destinations. Those that could have a delivery and have none stand in a line, which the
  * reserve of processes serves. */
 import type { Destination } from './destination.js'
+import { Destinations } from './destinations.js'
 import type { DeferReason, TransportSnapshot } from './face.js'
 import type { Job } from './job.js'
 import type { TransportSettings } from './parameters.js'
@@ -12,11 +13,9 @@ import type { Timer } from './timers.js'
 export class Transport {
   readonly name: string
   settings: TransportSettings
-  readonly destinations: Map<string, Destination> = new Map()
+  readonly destinations: Destinations = new Destinations()
   /** Those that its destinations share, by key. */
   readonly bounds: Map<string, SharedBounds> = new Map()
-  firstDestination: Destination | undefined = undefined
-  lastDestination: Destination | undefined = undefined
   /** Ends of the line of idle destinations for which something waits. */
   firstInLine: Destination | undefined = undefined
   lastInLine: Destination | undefined = undefined
@@ -136,7 +135,7 @@ export class Transport {
     if (open < need) return false
     if (open - deficit >= need) return true
     let sum = 0
-    for (let d = this.firstDestination; d !== undefined; d = d.next) {
+    for (let d = this.destinations.first; d !== undefined; d = d.newer) {
       if (d.bounds?.hasRoom === false) continue
       sum += d.contribution
       if (sum >= need) return true

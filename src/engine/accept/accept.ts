@@ -4,6 +4,7 @@
  * appended and not yet acknowledged. */
 import type { Readable } from 'node:stream'
 import { crc32 } from '../../base/checksum.js'
+import { LinkedList, type Linked } from '../../base/linked-list.js'
 import { MessageIds } from '../../base/message-id.js'
 import { onAbort } from '../../base/on-abort.js'
 import { position, type Position } from '../../base/position.js'
@@ -35,13 +36,17 @@ import { Tickets, type Accepted } from './tickets.js'
  * in a few syncs. */
 const stagedBytesMax = 32 * 1024 * 1024
 
+/** A stream that is being read. */
+interface StreamInHand extends Linked<StreamInHand> {
+  readonly stream: Readable
+}
+
 export class Accept {
   readonly #parts: Parts
   readonly #ids: MessageIds
   readonly #tickets: Tickets
   readonly space: SpaceWatch
-  /** Streams that are being read. */
-  readonly #streams = new Set<Readable>()
+  readonly #streams = new LinkedList<StreamInHand>()
   readonly #turns = new RoomTurns()
   readonly #plain: PlainMail
 
@@ -99,7 +104,7 @@ export class Accept {
   /** The end of this life. */
   fail(error: unknown): void {
     this.#tickets.fail(error)
-    for (const stream of this.#streams) stream.destroy(this.#parts.life.reason)
+    for (const { stream } of this.#streams) stream.destroy(this.#parts.life.reason)
     this.roomChanged()
   }
 
@@ -133,11 +138,12 @@ export class Accept {
       throw new WaybillError('DATA_INCOMPLETE', 'the stream is over already', {}, stream.errored ?? undefined)
     const check = new DataCheck(options.dataBytesMax, submission.longLines === true)
     const deaf = onAbort(signal, () => void stream.destroy(aborted(signal)))
+    const inHand: StreamInHand = { stream, older: undefined, newer: undefined }
     const leave = (): void => {
-      this.#streams.delete(stream)
+      if (this.#streams.has(inHand)) this.#streams.remove(inHand)
       deaf()
     }
-    this.#streams.add(stream)
+    this.#streams.add(inHand)
     const checked = async function* (): AsyncGenerator<Buffer> {
       for await (const piece of stream as AsyncIterable<unknown>) {
         const bytes = ownPiece(piece)

@@ -16,7 +16,8 @@ const addressesBytesMax = 64 * 1024
 /** More than all else of the record. */
 const besideBytes = 4096
 
-type Attempt = Pick<Entry<Job>, 'message' | 'recipients'>
+/** Marked while room is kept for it. */
+type Attempt = Pick<Entry<Job>, 'message' | 'recipients' | 'hostMark'>
 type Addressed = Pick<Job, 'message' | 'addresses'>
 
 /** undefined: nobody consumes outcomes. */
@@ -25,7 +26,6 @@ export type Told = ToldAttempt | undefined
 export class ToldRoom {
   readonly #journal: Journal
   readonly #outcomes: Outcomes
-  readonly #kept = new Set<Attempt>()
 
   constructor(journal: Journal, outcomes: Outcomes) {
     this.#journal = journal
@@ -35,7 +35,7 @@ export class ToldRoom {
   /** The attempt begins. */
   keep(attempt: Attempt): void {
     if (!this.#outcomes.isOn) return
-    this.#kept.add(attempt)
+    attempt.hostMark = true
     this.#journal.kept.keep(this.#bytesFor(attempt.recipients.length))
   }
 
@@ -43,8 +43,10 @@ export class ToldRoom {
    * @returns what its record says */
   giveUp(attempt: Attempt, notes: readonly OutcomeNote[], origin: Origin): Told {
     const recipientCount = attempt.recipients.length
-    if (this.#kept.delete(attempt)) this.#journal.kept.giveUp(this.#bytesFor(recipientCount))
-    else if (!this.#outcomes.isOn || !this.#hasRoom(recipientCount)) return undefined
+    if (attempt.hostMark) {
+      attempt.hostMark = false
+      this.#journal.kept.giveUp(this.#bytesFor(recipientCount))
+    } else if (!this.#outcomes.isOn || !this.#hasRoom(recipientCount)) return undefined
     return toldOf(attempt.message, notes, this.#addressesBytesMax(recipientCount), origin)
   }
 

@@ -4,14 +4,14 @@ import type { ActiveMessage } from '../../active/active-message.js'
 import type { Timer } from '../../base/clock.js'
 import type { Parts } from '../life/parts.js'
 
-/** It looks no more often than this, and no less while it has any: those that have ended go. */
+/** It looks no more often than this, because it looks at all that are active; and no less while one
+ * of them expires, because the wall clock may be set. */
 const lookMsMin = 250
 const lookMsMax = 10_000
 
 export class Expiry {
   readonly #parts: Pick<Parts, 'options' | 'active'>
   readonly #onOver: (message: ActiveMessage) => void
-  readonly #watched = new Map<ActiveMessage, number>()
   #timer: Timer | undefined
   #timerAt = Infinity
 
@@ -24,7 +24,7 @@ export class Expiry {
   watch(message: ActiveMessage): void {
     const { expiresAt = 0 } = message.envelope.terms ?? {}
     if (expiresAt === 0) return
-    this.#watched.set(message, expiresAt)
+    message.watchedUntil = expiresAt
     this.#lookAt(expiresAt)
   }
 
@@ -43,11 +43,13 @@ export class Expiry {
     this.#timer = undefined
     const nowMs = options.clock.wallMs()
     let next = Infinity
-    for (const [message, expiresAt] of this.#watched) {
-      const isOver = expiresAt <= nowMs
-      if (isOver || !active.has(message)) this.#watched.delete(message)
-      else next = Math.min(next, expiresAt)
-      if (isOver && active.has(message)) this.#onOver(message)
+    for (const message of active.messages()) {
+      const { watchedUntil } = message
+      if (watchedUntil > nowMs) next = Math.min(next, watchedUntil)
+      else if (watchedUntil > 0) {
+        message.watchedUntil = 0
+        this.#onOver(message)
+      }
     }
     if (next < Infinity) this.#lookAt(next)
   }
