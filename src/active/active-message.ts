@@ -53,6 +53,8 @@ export class ActiveMessage {
     undefined
   /** Its message in the scheduler, while it is there. */
   job: object | undefined = undefined
+  /** Its data, while they are being read for several attempts. */
+  reading: Promise<Buffer> | undefined = undefined
   /** When it expires, milliseconds since 1970, from its attempt on; 0: it does not, or has. */
   watchedUntil = 0
   /** Neighbours in the set of active messages; only the set changes them. */

@@ -66,6 +66,13 @@ export class ActiveSet {
     message.data = data
   }
 
+  /** The same for data that was read for some of its recipients, for the others: attempts to ten
+   * sites would read it ten times. */
+  keepRead(message: ActiveMessage, data: Buffer): void {
+    if (message.data === undefined && message.envelope.recipientCount > 1 && this.has(message))
+      this.keepData(message, data)
+  }
+
   /** Its finish, or its replacement and the note, have just been appended. */
   end(message: ActiveMessage): void {
     assert(this.has(message), 'a message ends once')

@@ -201,7 +201,8 @@ async function begin(
       onFailure: life.end,
     },
   )
-  const reader = new MessageReader(journal, lanes, spool)
+  const active = new ActiveSet()
+  const reader = new MessageReader(journal, lanes, spool, active)
   /** @param what is lost to rot */
   const sideLog = (name: SideLogName, what: string): SideLogOptions => ({
     disk: patient,
@@ -256,7 +257,7 @@ async function begin(
     events,
     journal,
     lanes,
-    active: new ActiveSet(),
+    active,
     garbage,
     spool,
     reader,

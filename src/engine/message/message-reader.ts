@@ -4,6 +4,7 @@
 import { crc32 } from '../../base/checksum.js'
 import { position, type Position } from '../../base/position.js'
 import type { ActiveMessage, EnvelopePlace } from '../../active/active-message.js'
+import type { ActiveSet } from '../../active/active-set.js'
 import type { MessageData } from '../../delivery/transport.js'
 import { WaybillError } from '../../errors.js'
 import type { Lanes } from '../../lane/lanes.js'
@@ -23,6 +24,8 @@ import type { Spool } from './spool.js'
 
 const pieceBytes = 256 * 1024
 
+type StoredPlace = Exclude<DataPlace, { kind: 'ref' }>
+
 type FramedMessage = Pick<ActiveMessage, 'envelope' | 'place'>
 
 /** Recipients in their order. */
@@ -35,11 +38,13 @@ export class MessageReader {
   readonly #journal: Journal
   readonly #lanes: Lanes
   readonly #spool: Spool
+  readonly #active: Pick<ActiveSet, 'keepRead'>
 
-  constructor(journal: Journal, lanes: Lanes, spool: Spool) {
+  constructor(journal: Journal, lanes: Lanes, spool: Spool, active: Pick<ActiveSet, 'keepRead'>) {
     this.#journal = journal
     this.#lanes = lanes
     this.#spool = spool
+    this.#active = active
   }
 
   /** @throws WaybillError LOG_CORRUPT */
@@ -64,9 +69,20 @@ export class MessageReader {
       const copy = Buffer.from(message.data)
       if (crc32(copy) === envelope.checksum) return copy
     }
-    const data = await this.#read(message.place, envelope.data, envelope.dataBytes)
-    if (data.length !== envelope.dataBytes || crc32(data) !== envelope.checksum)
-      throw this.#dataCorrupt(message)
+    if (envelope.recipientCount === 1 || envelope.data.kind === 'spool')
+      return this.#verified(message, await this.#read(message, envelope.data))
+    // Attempts that begin together share one reading.
+    message.reading ??= this.#read(message, envelope.data).finally(() => (message.reading = undefined))
+    const read = await message.reading
+    const copy = this.#verified(message, Buffer.from(read))
+    this.#active.keepRead(message, read)
+    return copy
+  }
+
+  /** @throws WaybillError DATA_CORRUPT */
+  #verified(message: ActiveMessage, data: Buffer): Buffer {
+    const { dataBytes, checksum } = message.envelope
+    if (data.length !== dataBytes || crc32(data) !== checksum) throw this.#dataCorrupt(message)
     return data
   }
 
@@ -172,11 +188,7 @@ export class MessageReader {
     return this.#lanes.get(lane).logs?.envelopes.files ?? this.#journal.files
   }
 
-  async #read(
-    place: EnvelopePlace,
-    data: Exclude<DataPlace, { kind: 'ref' }>,
-    bytes: number,
-  ): Promise<Buffer> {
+  async #read({ place, envelope: { dataBytes: bytes } }: ActiveMessage, data: StoredPlace): Promise<Buffer> {
     switch (data.kind) {
       case 'before': {
         const at = position(place.position - data.distanceBytes)

@@ -1,6 +1,8 @@
 /** What is read of a message whose recipients are not in memory. */
 import { expect, test } from 'vitest'
 import { ActiveMessage } from '../../../src/active/active-message.js'
+import { ActiveSet } from '../../../src/active/active-set.js'
+import { crc32 } from '../../../src/base/checksum.js'
 import { position } from '../../../src/base/position.js'
 import { MessageReader } from '../../../src/engine/message/message-reader.js'
 import { remainderOf } from '../../../src/engine/settle/replacement.js'
@@ -37,7 +39,7 @@ function staged(): { reader: MessageReader; read: number[] } {
   }
   const journal = { files: { frame } } as object as Journal
   const lanes = { get: () => ({ logs: undefined }) } as object as Lanes
-  return { reader: new MessageReader(journal, lanes, {} as Spool), read }
+  return { reader: new MessageReader(journal, lanes, {} as Spool, new ActiveSet()), read }
 }
 
 test.each([
@@ -73,6 +75,7 @@ test('recipients that were forgotten are read from the envelope, with what was a
     journal,
     { get: () => ({ logs: undefined }) } as object as Lanes,
     {} as Spool,
+    new ActiveSet(),
   )
   const forgotten = withoutRecipients(whole)
   expect([forgotten.recipients, forgotten.dsn?.orcpts, forgotten.recipientCount]).toEqual([[], [], 100])
@@ -80,4 +83,35 @@ test('recipients that were forgotten are read from the envelope, with what was a
     addresses: ['r40@example.net', 'r41@example.net'],
     orcpts: ['', orcpts[41]],
   })
+})
+
+test('ten attempts that begin together read the data once, and a later one not at all', async () => {
+  const data = Buffer.from('Subject: a\r\n\r\na\r\n')
+  let readCount = 0
+  const frame = async (): Promise<object> => {
+    readCount++
+    await new Promise((resolve) => setImmediate(resolve))
+    return { kind: 'data', payload: Buffer.from(data) }
+  }
+  const active = new ActiveSet()
+  const reader = new MessageReader(
+    { files: { frame } } as object as Journal,
+    { get: () => ({ logs: undefined }) } as object as Lanes,
+    {} as Spool,
+    active,
+  )
+  const sent: Envelope = {
+    ...envelopeOf(10),
+    data: { kind: 'before', distanceBytes: 1000 },
+    dataBytes: data.length,
+    checksum: crc32(data),
+  }
+  const message = new ActiveMessage(sent, place, position(20_000), undefined)
+  active.add(message)
+  const given = await Promise.all(Array.from({ length: 10 }, () => reader.data(message)))
+  expect(new Set(given).size).toBe(10)
+  // What a transport writes into its copy stays there.
+  for (const one of given) (one as Buffer).fill(0)
+  expect(await reader.data(message)).toEqual(data)
+  expect(readCount).toBe(1)
 })
