@@ -5,6 +5,7 @@ import { markdownTable } from '../tools/markdown-table.js'
 import { cellText, medianOf, shown, tablesOf, type Tables } from './kept-results.js'
 import type { Cell, Row } from './output.js'
 import { shownNumber } from './plot/scales.js'
+import { wholeQueueText } from './scale/figures.js'
 import { applicationsText } from './applications/figures.js'
 import { kindsText } from './kinds/figures.js'
 import { questionsText } from './questions/figures.js'
@@ -311,6 +312,7 @@ function scaleText(tables: Tables): string {
     plot('scale', 'start, memory and rate by deferred messages'),
     '',
     markdownTable(rows),
+    ...wholeQueueText(tables),
   ].join('\n')
 }
 

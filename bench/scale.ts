@@ -4,7 +4,7 @@
  * that alternate. Openings are measured with the files in the page cache and out of it. For memory
  * and rate the queue's clock is set back, so that no deferred mail is due: deliveries would disturb
  * the figures. `--to N` goes on to 10^N; 10^7 take 13 GB. */
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -14,6 +14,8 @@ import { diskBytesOf } from './files-below.js'
 import { forgotten, remembered } from './disk/page-cache.js'
 import { packageRoot } from './machine.js'
 import { spreadOf, type Row } from './output.js'
+import { commandRows, timed, type Timed } from './scale/commands.js'
+import { commandsTitle, deletionsTitle } from './scale/figures.js'
 import { Life } from './scale/life.js'
 import type { Opened } from './scale/queue-life.js'
 
@@ -56,7 +58,7 @@ interface Filled {
   readonly quiet: Opened[]
   readonly slices: Slice[]
   readonly killed: Opened[]
-  readonly listings: Listing[]
+  readonly listings: Timed[]
 }
 
 export async function run({ output, directory, smoke, to }: BenchArguments): Promise<void> {
@@ -69,7 +71,7 @@ export async function run({ output, directory, smoke, to }: BenchArguments): Pro
   // The first life makes spare segments, which every later one finds.
   for (const queue of queues) await (await openedQuietly(queue)).kill()
   for (let i = 0; i < pace.openings; i++) for (const queue of inTurn(queues, i)) await measureOpening(queue)
-  for (const queue of queues) queue.listings.push(await listed(queue.directory))
+  for (const queue of queues) queue.listings.push(await timed(['mailq'], queue.directory))
   await measureRate(queues, pace)
   for (let i = 0; i < pace.kills; i++)
     for (const queue of inTurn(queues, i)) {
@@ -82,6 +84,13 @@ export async function run({ output, directory, smoke, to }: BenchArguments): Pro
     'queues of deferred messages, 1 KiB',
     queues.map((queue) => rowOf(queue, empty!)),
   )
+  const [, ...withMail] = queues
+  const commands: Row[] = []
+  for (const { count, directory } of withMail) commands.push(...(await commandRows(count, directory)))
+  output.table(commandsTitle, commands)
+  const deletions: Row[] = []
+  for (const queue of withMail) deletions.push(...(await deletionRows(queue)))
+  output.table(deletionsTitle, deletions)
   output.note('Times from the call of `openQueue`, in a new process; median (least–most).')
   output.note("Cold: the queue's files were out of the page cache; programs and directories were not.")
 }
@@ -154,23 +163,28 @@ async function killedUnderLoad(queue: Filled, loadMs: number): Promise<void> {
   await life.kill()
 }
 
-interface Listing {
-  readonly firstMs: number
-  readonly allMs: number
-}
+/** Of what `fill` makes an eighth is older than a day, and a twelfth between these. */
+const deletedHours = [24, 14]
 
-/** `waybill mailq`: the time to the first line, and to the last. */
-async function listed(directory: string): Promise<Listing> {
-  const startedAt = performance.now()
-  const child = spawn(process.execPath, [waybill, 'mailq', '--queue', directory], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let firstMs: number | undefined
-  child.stdout.on('data', () => (firstMs ??= performance.now() - startedAt))
-  const code = await new Promise((resolve) => child.once('close', resolve))
-  if (code !== 0) throw new Error(`mailq ended with ${String(code)}`)
-  const allMs = performance.now() - startedAt
-  return { firstMs: firstMs ?? allMs, allMs }
+/** Alone, then beside workload Q. */
+async function deletionRows(queue: Filled): Promise<Row[]> {
+  const life = await openedQuietly(queue)
+  const rows: Row[] = []
+  for (const [i, hours] of deletedHours.entries()) {
+    const olderThanMs = hours * 3_600_000 - setBackMs
+    const deleted = await life.delete({ olderThanMs, producerCount: i * producerCount })
+    const { messageCount, durationMs, rateBefore, rateBeside } = deleted
+    rows.push({
+      deferred: queue.count,
+      producers: i * producerCount,
+      deleted: messageCount,
+      ms: durationMs,
+      'lives/s before': i === 0 ? null : rateBefore,
+      'lives/s meanwhile': i === 0 ? null : rateBeside,
+    })
+  }
+  await life.kill()
+  return rows
 }
 
 const rateOf = ({ messageCount, durationMs }: Slice): number => (messageCount / durationMs) * 1000

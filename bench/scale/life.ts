@@ -1,7 +1,7 @@
 /** A life of a queue in another process, as its parent sees it. It ends only by SIGKILL. */
 import { AskedProcess } from '../asked-process.js'
 import type { Slice } from '../contenders/contender.js'
-import type { Answer, Opened, Opening, Order } from './queue-life.js'
+import type { Answer, Deleted, Deletion, Opened, Opening, Order } from './queue-life.js'
 
 export class Life {
   readonly opened: Opened
@@ -33,6 +33,12 @@ export class Life {
   /** Workload Q, without an answer. */
   beginLoad(producerCount: number, durationMs: number): void {
     this.#process.begin({ kind: 'slice', producerCount, durationMs })
+  }
+
+  async delete(deletion: Deletion): Promise<Deleted> {
+    const answer = await this.#process.ask({ kind: 'delete', ...deletion })
+    if (answer.kind !== 'deleted') throw new Error('the queue deleted nothing')
+    return answer.deleted
   }
 
   kill(): Promise<void> {

@@ -22,6 +22,22 @@ export interface Opening {
 export type Order =
   | ({ readonly kind: 'open' } & Opening)
   | { readonly kind: 'slice'; readonly producerCount: number; readonly durationMs: number }
+  | ({ readonly kind: 'delete' } & Deletion)
+
+export interface Deletion {
+  /** Mail accepted longer ago than this by the queue's clock is deleted, milliseconds. */
+  readonly olderThanMs: number
+  /** Producers of workload Q beside it; 0: none. */
+  readonly producerCount: number
+}
+
+export interface Deleted {
+  readonly messageCount: number
+  readonly durationMs: number
+  /** Of workload Q before it and beside it, messages a second; 0 without producers. */
+  readonly rateBefore: number
+  readonly rateBeside: number
+}
 
 export interface Opened {
   readonly kind: 'opened'
@@ -36,12 +52,20 @@ export interface Opened {
   readonly rssAfterBytes: number
 }
 
-export type Answer = Opened | { readonly kind: 'slice'; readonly slice: Slice }
+export type Answer =
+  | Opened
+  | { readonly kind: 'slice'; readonly slice: Slice }
+  | { readonly kind: 'deleted'; readonly deleted: Deleted }
 
 const submission = { sender, recipients: recipientsOf(1), data: bodyOf(1024) }
 /** The work at the beginning of a life ends meanwhile. */
 const restMs = 500
 
+/** Of workload Q before a deletion; and beside it, one after the other. */
+const beforeMs = 2000
+const besideMs = 500
+
+let queue: Queue | undefined
 let contender: Contender | undefined
 
 async function open(order: Opening): Promise<Opened> {
@@ -51,7 +75,7 @@ async function open(order: Opening): Promise<Opened> {
   const attempt = new Promise<number>((resolve) => (sawAttempt = resolve))
   const monotonicBeganMs = systemClock.monotonicMs()
   const startedAt = performance.now()
-  const queue: Queue = await openQueue(order.directory, {
+  const opened = await openQueue(order.directory, {
     clock: {
       ...systemClock,
       wallMs: () => Math.floor(order.wallAtMs + systemClock.monotonicMs() - monotonicBeganMs),
@@ -69,8 +93,9 @@ async function open(order: Opening): Promise<Opened> {
     },
     route: () => ({ transport: 'now', nexthop: 'example.net' }),
   })
-  const recovered = new Promise((resolve) => queue.once('recovered', resolve))
-  const store = storeOf(queue, () => submission)
+  queue = opened
+  const recovered = new Promise((resolve) => opened.once('recovered', resolve))
+  const store = storeOf(opened, () => submission)
   const accepted = store.submit().then(() => performance.now() - startedAt)
   await recovered
   const recoveredMs = performance.now() - startedAt
@@ -83,9 +108,38 @@ async function open(order: Opening): Promise<Opened> {
   return { kind: 'opened', acceptedMs, recoveredMs, attemptMs, rssBeforeBytes, rssAfterBytes }
 }
 
+const rateOf = ({ messageCount, durationMs }: Slice): number => (messageCount / durationMs) * 1000
+
+async function deletion({ olderThanMs, producerCount }: Deletion): Promise<Deleted> {
+  const before = producerCount === 0 ? undefined : await contender!.slice(producerCount, beforeMs)
+  const startedAt = performance.now()
+  let durationMs: number | undefined
+  const result = queue!.delete({ olderThan: olderThanMs }).finally(() => {
+    durationMs = performance.now() - startedAt
+  })
+  const rates: number[] = []
+  if (before !== undefined)
+    while (durationMs === undefined) rates.push(rateOf(await contender!.slice(producerCount, besideMs)))
+  const { messageCount } = await result
+  // During the last slice it ended.
+  const whole = rates.length > 1 ? rates.slice(0, -1) : rates
+  return {
+    messageCount,
+    durationMs: durationMs!,
+    rateBefore: before === undefined ? 0 : rateOf(before),
+    rateBeside: whole.reduce((sum, rate) => sum + rate, 0) / Math.max(whole.length, 1),
+  }
+}
+
 async function obey(order: Order): Promise<Answer> {
-  if (order.kind === 'open') return open(order)
-  return { kind: 'slice', slice: await contender!.slice(order.producerCount, order.durationMs) }
+  switch (order.kind) {
+    case 'open':
+      return open(order)
+    case 'slice':
+      return { kind: 'slice', slice: await contender!.slice(order.producerCount, order.durationMs) }
+    case 'delete':
+      return { kind: 'deleted', deleted: await deletion(order) }
+  }
 }
 
 answering(obey)
