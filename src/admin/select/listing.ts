@@ -147,9 +147,11 @@ async function* inStretch(
   for await (const batch of stretch.batches(trust)) {
     checkAborted(signal)
     const found: Selected[] = []
-    for (const message of batch)
-      if (await damage.of(message.envelope.id, matchesWaiting(parts, message, selector)))
+    for (const message of batch) {
+      const match = matchesWaiting(parts, message, selector)
+      if (typeof match === 'boolean' ? match : await damage.of(message.envelope.id, match))
         found.push({ kind: 'waiting', lane, message })
+    }
     if (found.length > 0) yield found
   }
 }
@@ -192,17 +194,28 @@ export async function matchesActive(
   return false
 }
 
-export async function matchesWaiting(
-  { reader, options, life }: Parts,
+/** A promise only where something has to be read: one for each of ten million messages would take
+ * seconds. */
+export function matchesWaiting(
+  parts: Parts,
   message: WaitingMessage,
   selector: Selector,
-): Promise<boolean> {
+): boolean | Promise<boolean> {
+  const { options } = parts
   const { envelope } = message
   if (!selectsEnvelope(selector, { envelope, notes: envelope.notes }, options.clock.wallMs())) return false
   if (!needsAddresses(selector)) return true
   const match = new AddressMatch(selector, options, envelope)
   if (envelope.recipientFrames.length === 0) return match.add(envelope.recipients)
-  for (let from = 0; from < envelope.recipientCount; from += recipientsReadMax)
+  return matchesRead(parts, message, match)
+}
+
+async function matchesRead(
+  { reader, life }: Parts,
+  message: WaitingMessage,
+  match: AddressMatch,
+): Promise<boolean> {
+  for (let from = 0; from < message.envelope.recipientCount; from += recipientsReadMax)
     if (match.add(await life.orEnd(reader.recipients(message, from, recipientsReadMax)))) return true
   return false
 }

@@ -194,7 +194,7 @@ class Page {
     }
   }
 
-  async #look(found: Selected, isMatch: Promise<boolean>): Promise<void> {
+  async #look(found: Selected, isMatch: boolean | Promise<boolean>): Promise<void> {
     this.#lookedAtCount++
     const { id } = found.message.envelope
     if ((await this.#damage.of(id, isMatch)) !== true) return

@@ -24,7 +24,7 @@ export class WalkDamage {
   }
 
   /** The result of reading one message; undefined if it met damage. @throws as `meet` */
-  async of<T>(id: MessageId, reading: Promise<T>): Promise<T | undefined> {
+  async of<T>(id: MessageId, reading: T | Promise<T>): Promise<T | undefined> {
     try {
       return await reading
     } catch (error) {

@@ -113,26 +113,45 @@ class Pass {
 
   async run(): Promise<void> {
     const { parts, engine } = this.#opened
-    const { journal } = parts
+    const trust = (): Promise<void> => engine.checkpoint()
+    const { signal } = this.#tally
+    const batches = selected(parts, this.#selector, {
+      trust,
+      isAsked: this.#verb.isAsked,
+      signal,
+      damage: this.#damage,
+    })
     try {
-      const trust = (): Promise<void> => engine.checkpoint()
-      const { signal } = this.#tally
-      const walk = { trust, isAsked: this.#verb.isAsked, signal, damage: this.#damage }
-      for await (const batch of selected(parts, this.#selector, walk)) {
-        const done = await Promise.allSettled(batch.map((found) => this.#one(found)))
-        for (const one of done) if (one.status === 'rejected') throw one.reason
-        // This bounds memory by one batch, and the disk sets the pace.
-        await journal.whenDurable(journal.end)
-        await this.#recordMarks()
+      for (let next = batches.next(); ;) {
+        const { value: batch, done } = await next
+        if (done === true) break
+        await this.#carryOutAll(batch)
+        // The next one is read while this one becomes durable.
+        next = batches.next()
+        next.catch(() => undefined)
+        await this.#madeDurable()
         this.#tally.pause()
       }
     } catch (error) {
       this.#damage.meet(error)
     } finally {
+      await batches.return(undefined)
       // An attempt may take long: an aborted verb does not wait for it.
       await this.#tally.orAborted(Promise.all(this.#active))
     }
     this.#tally.pause()
+  }
+
+  async #carryOutAll(batch: readonly Selected[]): Promise<void> {
+    const done = await Promise.allSettled(batch.map((found) => this.#one(found)))
+    for (const one of done) if (one.status === 'rejected') throw one.reason
+  }
+
+  /** This bounds memory by two batches, and the disk sets the pace. */
+  async #madeDurable(): Promise<void> {
+    const { journal } = this.#opened.parts
+    await journal.whenDurable(journal.end)
+    await this.#recordMarks()
   }
 
   async #one(found: Selected): Promise<void> {
