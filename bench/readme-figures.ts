@@ -11,7 +11,7 @@ import { kindsText } from './kinds/figures.js'
 import { questionsText } from './questions/figures.js'
 import { sessionsText } from './sessions/figures.js'
 import { storeText } from './store/figures.js'
-import { workloadRText } from './workload-r/figures.js'
+import { newestNodeText, workloadRText } from './workload-r/figures.js'
 
 export const beginMark = '<!-- figures: begin -->'
 export const endMark = '<!-- figures: end -->'
@@ -60,19 +60,19 @@ const textOf = (parts: readonly Section[], kept: Kept): string =>
   parts
     .flatMap(({ bench, text }) => {
       const rows = kept.get(bench)
-      return rows === undefined ? [] : [`${text(tablesOf(rows))}\n\n${sourceText(bench, rows)}`]
+      return rows === undefined ? [] : [`${text(tablesOf(rows))}\n\n${sourceText(rows)}`]
     })
     .join('\n\n')
 
 const plot = (name: string, alt: string): string => `![${alt}](results/plots/${name}.svg)`
 
-function sourceText(bench: string, rows: readonly Row[]): string {
+function sourceText(rows: readonly Row[]): string {
   const machine = rows.find(({ title }) => title === 'machine') ?? {}
   const said = (name: string): string => cellText(machine[name])
   const [fileSystem] = said('fileSystem').split(' ')
   const conditions = `${said('cpu')}, ${said('cores')} cores, ${fileSystem}, Node ${said('node').slice(1)}`
   const day = said('startedAt').slice(0, 10)
-  return `<sub>\`npm run bench -- ${bench}\`, ${day}: ${conditions}; load average before it: ${said('loadAverage')}</sub>`
+  return `<sub>\`npm run bench -- ${said('bench')}\`, ${day}: ${conditions}; load average before it: ${said('loadAverage')}</sub>`
 }
 
 /** The first figures for a reader, also where Waybill is behind. */
@@ -133,10 +133,12 @@ function headlinesText(kept: Kept): string {
   return markdownTable(rows)
 }
 
+/** By the names under which results are kept. */
 const sections: readonly Section[] = [
   { bench: 'commit', text: commitText },
   { bench: 'lives', text: livesText },
   { bench: 'workload-r', text: workloadRText },
+  { bench: 'workload-r-newest', text: newestNodeText },
   { bench: 'turns', text: turnsText },
   { bench: 'relay', text: relayText },
   { bench: 'sessions', text: sessionsText },

@@ -1,6 +1,7 @@
 /** `npm run bench` lists the benches; `npm run bench -- NAME` runs one.
  *   --json            one JSON object a line instead of tables
  *   --save            the same, kept in bench/results/NAME.json
+ *   --as OTHER        kept in bench/results/OTHER.json, as a run on another Node
  *   --smoke           as short as possible: shows that the bench works; is not saved
  *   --directory DIR   the disk that is measured; default: the system's temporary directory
  * Every figure of the README comes from here. Contenders run interleaved, several times: on a
@@ -16,11 +17,12 @@ import { benches } from './benches.js'
 import { machine, packageRoot } from './machine.js'
 import { Output } from './output.js'
 
-const usage = 'npm run bench -- NAME [--json] [--save] [--smoke] [--directory DIR]'
+const usage = 'npm run bench -- NAME [--json] [--save [--as OTHER]] [--smoke] [--directory DIR]'
 
 interface Options {
   readonly json: boolean
   readonly save: boolean
+  readonly as?: string | undefined
   readonly directory: string
   readonly smoke: boolean
   readonly to?: string | undefined
@@ -34,6 +36,7 @@ function parsed(): { readonly values: Options & { readonly help: boolean }; read
       help: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       save: { type: 'boolean', default: false },
+      as: { type: 'string' },
       directory: { type: 'string', default: tmpdir() },
       smoke: { type: 'boolean', default: false },
       to: { type: 'string' },
@@ -91,8 +94,8 @@ async function runHere(name: string, { json, directory, smoke, to, minutes }: Op
   output.facts('load', { loadAverageAfter: loadavg()[0] ?? 0 })
 }
 
-/** A run with --json as a child, its lines kept in bench/results/NAME.json. */
-function runAndSave(name: string, { directory, to, minutes }: Options): Promise<number> {
+/** A run with --json as a child, its lines kept in bench/results/. */
+function runAndSave(name: string, { as: keptAs = name, directory, to, minutes }: Options): Promise<number> {
   const args = [name, '--json', '--directory', directory]
   if (to !== undefined) args.push('--to', to)
   if (minutes !== undefined) args.push('--minutes', minutes)
@@ -114,7 +117,7 @@ function runAndSave(name: string, { directory, to, minutes }: Options): Promise<
           .trim()
           .split('\n')
           .map((line) => JSON.parse(line) as unknown)
-        writeFileSync(join(results, `${name}.json`), `${JSON.stringify(rows, null, 2)}\n`)
+        writeFileSync(join(results, `${keptAs}.json`), `${JSON.stringify(rows, null, 2)}\n`)
       }
       resolve(code ?? 1)
     })

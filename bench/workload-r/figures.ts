@@ -35,15 +35,31 @@ function besideStores(row: Row, rows: readonly Row[]): Record<string, string> {
 const titled = (tables: Tables, pattern: RegExp): readonly (readonly [string, readonly Row[]])[] =>
   [...tables].filter(([title]) => pattern.test(title))
 
+/** A row for each number of producers. @param name in its first column */
+const producersIn = (tables: Tables, name: string, pattern: RegExp): Record<string, string>[] =>
+  titled(tables, pattern).flatMap(([, rows]) =>
+    engineIn(rows).map((row) => ({
+      '': name,
+      producers: cellText(row['producers']),
+      ...besideStores(row, rows),
+    })),
+  )
+
+const byProducers = (tables: Tables): string =>
+  markdownTable([
+    ...producersIn(tables, 'steady', /^steady, 1 KiB/),
+    ...producersIn(tables, 'young', /^young/),
+  ])
+
+/** The same bench on the newest Node. */
+export const newestNodeText = (tables: Tables): string =>
+  [
+    'Workload R on the newest Node, with the stores that can be installed there:',
+    '',
+    byProducers(tables),
+  ].join('\n')
+
 export function workloadRText(tables: Tables): string {
-  const producersIn = (name: string, pattern: RegExp): Record<string, string>[] =>
-    titled(tables, pattern).flatMap(([, rows]) =>
-      engineIn(rows).map((row) => ({
-        '': name,
-        producers: cellText(row['producers']),
-        ...besideStores(row, rows),
-      })),
-    )
   const recipients = titled(tables, /recipients$/).flatMap(([title, rows]) =>
     engineIn(rows).map((row) => ({
       recipients: /(\d+) recipients$/.exec(title)![1]!,
@@ -65,7 +81,7 @@ export function workloadRText(tables: Tables): string {
     'done, and know nothing of destinations, retries or reports. _Young_: the first messages of an',
     'empty directory, each time in a new process; _steady_: a queue that has run for a while.',
     '',
-    markdownTable([...producersIn('steady', /^steady, 1 KiB/), ...producersIn('young', /^young/)]),
+    byProducers(tables),
     '',
     'The same, steady, at 100 producers with more recipients for each message:',
     '',

@@ -66,11 +66,20 @@ export class ActiveSet {
     message.data = data
   }
 
-  /** The same for data that was read for some of its recipients, for the others: attempts to ten
-   * sites would read it ten times. */
+  /** May several attempts ask for its data? */
+  isShared(message: ActiveMessage): boolean {
+    return message.pendingCount > 1 && this.has(message)
+  }
+
+  /** Keeps data that was read for one of several attempts, for the others, in at most half of the
+   * memory: the rest is for new mail. @param data of which it keeps a copy: a buffer of the pool
+   * would hold its neighbours, which are not counted */
   keepRead(message: ActiveMessage, data: Buffer): void {
-    if (message.data === undefined && message.envelope.recipientCount > 1 && this.has(message))
-      this.keepData(message, data)
+    if (message.data !== undefined || !this.isShared(message)) return
+    if (this.#dataBytes + data.length > dataBytesMax / 2) return
+    const copy = Buffer.allocUnsafeSlow(data.length)
+    data.copy(copy)
+    this.keepData(message, copy)
   }
 
   /** Its finish, or its replacement and the note, have just been appended. */

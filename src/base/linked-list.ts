@@ -3,8 +3,9 @@
  * Why no Set or Map where members come and go with every message: V8 replaces the table of one that
  * is always filled and emptied about every hundred changes, and the old table links to the new one.
  * As soon as garbage collection has promoted one table, each later one stays with all that it held,
- * until the next full collection: collections of young objects then take five times as long. The
+ * until the next full collection, and collections of young objects take several times as long. The
  * same holds for a member that leaves with its links. */
+import { assert } from './assert.js'
 
 export interface Linked<T> {
   /** Neighbours; undefined at the ends, and outside of a list. */
@@ -46,6 +47,7 @@ export class LinkedList<T extends Linked<T>> {
 
   /** @param member is in this list */
   remove(member: T): void {
+    assert(this.has(member), 'what leaves a list is in it')
     const { older, newer } = member
     if (older === undefined) this.#first = newer
     else older.newer = newer

@@ -35,6 +35,11 @@ export const isFull = (state: SchedulerState, { pace, todo }: Destination): bool
 /** Begins to count ended deliveries, or sets how many may wait when they were counted long
  * enough. */
 export function watch({ nowMs, parameters }: SchedulerState, destination: Destination): void {
+  // A dead one takes nothing and keeps nothing: its pace would say that none may wait.
+  if (destination.state.kind === 'dead') {
+    destination.pace = undefined
+    return
+  }
   const { pace, endCount } = destination
   const isStale = pace === undefined || nowMs - pace.seenAtMs > 2 * lookMs
   const elapsedMs = isStale ? 0 : nowMs - pace.sinceMs

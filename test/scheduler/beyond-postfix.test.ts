@@ -353,6 +353,22 @@ describe('when memory is crowded', () => {
     expect(world.reasons).not.toEqual([])
   })
 
+  test('a dead site, for which nothing waits, is left alone, and when it lives again it gets mail', () => {
+    const world = new World({ ...options, minimalBackoffTime: 300 })
+    for (let i = 0; i < 3; i++) world.admit(['smtp', 'dead.test', 1])
+    for (let i = 0; i < 3 && world.destination('smtp', 'dead.test')?.state.kind !== 'dead'; i++) {
+      world.fill()
+      while (world.underWay.length > 0) world.report(world.underWay[0]!, 'site')
+    }
+    expect(world.destination('smtp', 'dead.test')!.state.kind).toBe('dead')
+    for (let i = 0; i < 110; i++) world.admit(['smtp', site, 1])
+    world.fill()
+    for (let second = 0; second < 20; second++) world.pass(1000)
+    expect(world.scheduler.resume('smtp', 'dead.test', world.nowMs)).toBe(true)
+    const more = world.admit(['smtp', 'dead.test', 1])
+    expect(more.fate).toEqual(['waits'])
+  })
+
   test('with room again a site may keep more', () => {
     const world = slowSite()
     const known = world.underWay.length

@@ -32,7 +32,7 @@ const transportOptions = fc.record({
 })
 
 export const options: fc.Arbitrary<SchedulerOptions> = fc.record({
-  minimalBackoffTime: fc.constant(4),
+  minimalBackoffTime: fc.constantFrom(4, 4, 60),
   transportRetryTime: fc.constant(3),
   crowdedActiveCount: fc.constantFrom(0, 0, 1, 3),
   qmgrMessageActiveLimit: fc.integer({ min: 1, max: 8 }),
@@ -63,7 +63,7 @@ export type Step =
   | { readonly kind: 'fail'; readonly transport: string }
   | { readonly kind: 'limit'; readonly limits: LimitTable | undefined }
   | { readonly kind: 'withdraw'; readonly which: number }
-  | { readonly kind: 'next' | 'fill' | 'supply' | 'putOff' | 'readAtOnce' }
+  | { readonly kind: 'next' | 'fill' | 'supply' | 'putOff' | 'readAtOnce' | 'seconds' }
 
 const which = fc.nat({ max: 1000 })
 export const step: fc.Arbitrary<Step> = fc.oneof(
@@ -92,7 +92,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 12,
     arbitrary: fc.record({
-      kind: fc.constantFrom('next', 'fill', 'fill', 'supply', 'putOff', 'readAtOnce'),
+      kind: fc.constantFrom('next', 'fill', 'fill', 'supply', 'putOff', 'readAtOnce', 'seconds'),
     }) as fc.Arbitrary<Step>,
   },
 )
@@ -131,5 +131,9 @@ export function take(world: World, step: Step): void {
       return
     case 'readAtOnce':
       world.reluctant = false
+      return
+    // As long as crowded memory watches a destination.
+    case 'seconds':
+      for (let second = 0; second < 7; second++) world.pass(1000)
   }
 }

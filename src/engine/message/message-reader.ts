@@ -38,9 +38,14 @@ export class MessageReader {
   readonly #journal: Journal
   readonly #lanes: Lanes
   readonly #spool: Spool
-  readonly #active: Pick<ActiveSet, 'keepRead'>
+  readonly #active: Pick<ActiveSet, 'isShared' | 'keepRead'>
 
-  constructor(journal: Journal, lanes: Lanes, spool: Spool, active: Pick<ActiveSet, 'keepRead'>) {
+  constructor(
+    journal: Journal,
+    lanes: Lanes,
+    spool: Spool,
+    active: Pick<ActiveSet, 'isShared' | 'keepRead'>,
+  ) {
     this.#journal = journal
     this.#lanes = lanes
     this.#spool = spool
@@ -69,7 +74,7 @@ export class MessageReader {
       const copy = Buffer.from(message.data)
       if (crc32(copy) === envelope.checksum) return copy
     }
-    if (envelope.recipientCount === 1 || envelope.data.kind === 'spool')
+    if (envelope.data.kind === 'spool' || !this.#active.isShared(message))
       return this.#verified(message, await this.#read(message, envelope.data))
     // Attempts that begin together share one reading.
     message.reading ??= this.#read(message, envelope.data).finally(() => (message.reading = undefined))

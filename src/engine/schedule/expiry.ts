@@ -43,13 +43,16 @@ export class Expiry {
     this.#timer = undefined
     const nowMs = options.clock.wallMs()
     let next = Infinity
+    const over: ActiveMessage[] = []
     for (const message of active.messages()) {
       const { watchedUntil } = message
       if (watchedUntil > nowMs) next = Math.min(next, watchedUntil)
-      else if (watchedUntil > 0) {
-        message.watchedUntil = 0
-        this.#onOver(message)
-      }
+      else if (watchedUntil > 0) over.push(message)
+    }
+    // Behind the look: what ends one may end others.
+    for (const message of over) {
+      message.watchedUntil = 0
+      if (active.has(message)) this.#onOver(message)
     }
     if (next < Infinity) this.#lookAt(next)
   }
