@@ -60,6 +60,11 @@ export const benches: Readonly<Record<string, Bench>> = {
     about: 'opening a queue with 100 and with 100 000 deferred messages: time and memory',
     run: async (args) => (await import('./deferred.js')).run(args),
   },
+  'whole-queue': {
+    about: 'commands that read a whole queue of deferred mail, and a verb on a part of it',
+    options: '--to N: 10^N messages (6)',
+    run: async (args) => (await import('./scale/whole-queue.js')).run(args),
+  },
   scale: {
     about: 'queues of up to a million deferred messages: opening, memory, disk, listing, rate, recovery',
     options: '--to N: up to 10^N messages (6; 7 takes 13 GB)',

@@ -145,6 +145,7 @@ const sections: readonly Section[] = [
   { bench: 'kinds', text: kindsText },
   { bench: 'smtp', text: smtpText },
   { bench: 'scale', text: scaleText },
+  { bench: 'whole-queue', text: wholeQueueText },
   { bench: 'sustained', text: sustainedText },
   { bench: 'layouts', text: layoutsText },
   { bench: 'applications', text: applicationsText },
@@ -314,7 +315,6 @@ function scaleText(tables: Tables): string {
     plot('scale', 'start, memory and rate by deferred messages'),
     '',
     markdownTable(rows),
-    ...wholeQueueText(tables),
   ].join('\n')
 }
 

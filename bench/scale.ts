@@ -5,26 +5,21 @@
  * and rate the queue's clock is set back, so that no deferred mail is due: deliveries would disturb
  * the figures. `--to N` goes on to 10^N; 10^7 take 13 GB. */
 import { execFile } from 'node:child_process'
-import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { BenchArguments } from './bench.js'
 import type { Slice } from './contenders/contender.js'
 import { diskBytesOf } from './files-below.js'
 import { forgotten, remembered } from './disk/page-cache.js'
-import { packageRoot } from './machine.js'
 import { spreadOf, type Row } from './output.js'
-import { commandRows, timed, type Timed } from './scale/commands.js'
-import { commandsTitle, deletionsTitle } from './scale/figures.js'
+import { timed, type Timed } from './scale/commands.js'
+import { fill, openedQuietly } from './scale/filled-queue.js'
 import { Life } from './scale/life.js'
 import type { Opened } from './scale/queue-life.js'
 
 const execute = promisify(execFile)
-const waybill = join(packageRoot(), 'dist', 'tools', 'waybill.js')
 const mebibyte = 1024 * 1024
 const producerCount = 100
-/** Long enough ago that nothing that `fill` makes is due. */
-const setBackMs = 4 * 3_600_000
 
 /** In which the mail of a lane becomes due, one by one. */
 const longestIntervalMs = 4_000_000
@@ -84,13 +79,6 @@ export async function run({ output, directory, smoke, to }: BenchArguments): Pro
     'queues of deferred messages, 1 KiB',
     queues.map((queue) => rowOf(queue, empty!)),
   )
-  const [, ...withMail] = queues
-  const commands: Row[] = []
-  for (const { count, directory } of withMail) commands.push(...(await commandRows(count, directory)))
-  output.table(commandsTitle, commands)
-  const deletions: Row[] = []
-  for (const queue of withMail) deletions.push(...(await deletionRows(queue)))
-  output.table(deletionsTitle, deletions)
   output.note('Times from the call of `openQueue`, in a new process; median (least–most).')
   output.note("Cold: the queue's files were out of the page cache; programs and directories were not.")
 }
@@ -102,12 +90,8 @@ const inTurn = <T>(items: readonly T[], round: number): readonly T[] =>
   round % 2 === 0 ? items : items.toReversed()
 
 async function filled(directory: string, count: number): Promise<Filled> {
-  await execute(process.execPath, [waybill, 'fill', '--queue', directory, '--count', String(count)])
   return {
-    count,
-    directory,
-    // The first mail of `fill`, a moment after it has looked at its clock.
-    dueAtMs: statSync(join(directory, 'queue.json')).mtimeMs,
+    ...(await fill(directory, count)),
     diskBytes: diskBytesOf(directory),
     warm: [],
     cold: [],
@@ -138,9 +122,6 @@ async function measureOpening(queue: Filled): Promise<void> {
   }
 }
 
-const openedQuietly = ({ directory, dueAtMs }: Filled): Promise<Life> =>
-  Life.open({ directory, wallAtMs: dueAtMs - setBackMs, isDue: false })
-
 /** All queues are open, one works at a time. */
 async function measureRate(queues: readonly Filled[], { slices, sliceMs }: Pace): Promise<void> {
   const lives: { queue: Filled; life: Life }[] = []
@@ -161,30 +142,6 @@ async function killedUnderLoad(queue: Filled, loadMs: number): Promise<void> {
   life.beginLoad(producerCount, 60_000)
   await new Promise((resolve) => setTimeout(resolve, loadMs * 4))
   await life.kill()
-}
-
-/** Of what `fill` makes an eighth is older than a day, and a twelfth between these. */
-const deletedHours = [24, 14]
-
-/** Alone, then beside workload Q. */
-async function deletionRows(queue: Filled): Promise<Row[]> {
-  const life = await openedQuietly(queue)
-  const rows: Row[] = []
-  for (const [i, hours] of deletedHours.entries()) {
-    const olderThanMs = hours * 3_600_000 - setBackMs
-    const deleted = await life.delete({ olderThanMs, producerCount: i * producerCount })
-    const { messageCount, durationMs, rateBefore, rateBeside } = deleted
-    rows.push({
-      deferred: queue.count,
-      producers: i * producerCount,
-      deleted: messageCount,
-      ms: durationMs,
-      'lives/s before': i === 0 ? null : rateBefore,
-      'lives/s meanwhile': i === 0 ? null : rateBeside,
-    })
-  }
-  await life.kill()
-  return rows
 }
 
 const rateOf = ({ messageCount, durationMs }: Slice): number => (messageCount / durationMs) * 1000
