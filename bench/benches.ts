@@ -63,7 +63,7 @@ export const benches: Readonly<Record<string, Bench>> = {
   'whole-queue': {
     about: 'commands that read a whole queue of deferred mail, and a verb on a part of it',
     options: '--to N: 10^N messages (6)',
-    run: async (args) => (await import('./scale/whole-queue.js')).run(args),
+    run: async (args) => (await import('./whole-queue/whole-queue.js')).run(args),
   },
   scale: {
     about: 'queues of up to a million deferred messages: opening, memory, disk, listing, rate, recovery',

@@ -5,7 +5,7 @@ import type { BenchArguments } from '../bench.js'
 import type { Row } from '../output.js'
 import { commandRows } from './commands.js'
 import { commandsTitle, deletionsTitle } from './figures.js'
-import { fill, openedQuietly, setBackMs, type FilledQueue } from './filled-queue.js'
+import { fill, openedQuietly, setBackMs, type FilledQueue } from '../scale/filled-queue.js'
 
 const usualExponent = 6
 const producerCount = 100
