@@ -1,7 +1,7 @@
 /** A list through its members: no node per member, and any of them leaves at once.
  * Invariant: a member that has left links to nothing.
  * Why no Set or Map where members come and go with every message: V8 replaces the table of one that
- * is always filled and emptied about every hundred changes, and the old table links to the new one.
+ * is always filled and emptied often, and the old table links to the new one.
  * As soon as garbage collection has promoted one table, each later one stays with all that it held,
  * until the next full collection, and collections of young objects take several times as long. The
  * same holds for a member that leaves with its links. */
@@ -56,6 +56,14 @@ export class LinkedList<T extends Linked<T>> {
     member.older = undefined
     member.newer = undefined
     this.#count--
+  }
+
+  /** As of a Set. @param member is in this list or in none
+   * @returns whether it was in this one */
+  delete(member: T): boolean {
+    if (!this.has(member)) return false
+    this.remove(member)
+    return true
   }
 
   /** From the oldest on. The one that was given last may leave meanwhile, or become the newest;

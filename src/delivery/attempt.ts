@@ -138,19 +138,14 @@ export class Attempts<Tag> {
     const promise = answer instanceof Promise ? answer : Promise.resolve(answer)
     void promise.then(
       (value: unknown) => {
-        if (this.#ended(attempt)) this.#answeredLate(attempt, reportOfSafely(value, attempt.recipientCount))
+        if (this.#underWay.delete(attempt))
+          this.#answeredLate(attempt, reportOfSafely(value, attempt.recipientCount))
       },
       (error: unknown) => {
-        if (this.#ended(attempt)) this.#answeredLate(attempt, reportOfError(error, attempt.recipientCount))
+        if (this.#underWay.delete(attempt))
+          this.#answeredLate(attempt, reportOfError(error, attempt.recipientCount))
       },
     )
-  }
-
-  /** @returns whether it was under way */
-  #ended(attempt: Attempt<Tag>): boolean {
-    if (!this.#underWay.has(attempt)) return false
-    this.#underWay.remove(attempt)
-    return true
   }
 
   /** A withdrawn attempt says nothing about its site: the operator ended it. */

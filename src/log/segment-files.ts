@@ -66,8 +66,6 @@ export class SegmentFiles {
   readonly #log: number
   /** In order of use: the first is the one that was idle longest. */
   readonly #handles = new Map<number, Handle>()
-  /** The last of them. */
-  #newest: Handle | undefined
   readonly #ahead = new ReadAhead()
 
   constructor(disk: Disk, directory: string, log: number, name: string, grid: SegmentGrid) {
@@ -82,11 +80,8 @@ export class SegmentFiles {
    * @throws WaybillError LOG_CORRUPT, FORMAT_NEWER, DISK_FAILED */
   async with<T>(index: number, use: (segment: OpenSegment) => Promise<T>): Promise<T> {
     const handle = this.#handles.get(index) ?? { opened: this.#open(index), users: 0, forgotten: false }
-    if (handle !== this.#newest) {
-      this.#handles.delete(index)
-      this.#handles.set(index, handle)
-      this.#newest = handle
-    }
+    this.#handles.delete(index)
+    this.#handles.set(index, handle)
     handle.users++
     try {
       return await use(await handle.opened)

@@ -37,19 +37,13 @@ export function deferWaiting(state: SchedulerState, destination: Destination, re
 
 /** The same for all destinations of a transport, in the order of their creation. */
 export function deferTransport(state: SchedulerState, transport: Transport, reason: DeferReason): void {
-  let next: Destination | undefined
-  for (let destination = transport.destinations.first; destination !== undefined; destination = next) {
-    next = destination.newer
-    deferWaiting(state, destination, reason)
-  }
+  for (const destination of transport.destinations) deferWaiting(state, destination, reason)
 }
 
 /** Defers what waits for destinations whose mail the host puts off now. */
 export function putOffWaiting(state: SchedulerState): void {
   for (const transport of state.transports.values()) {
-    let next: Destination | undefined
-    for (let destination = transport.destinations.first; destination !== undefined; destination = next) {
-      next = destination.newer
+    for (const destination of transport.destinations) {
       const reason = state.host.putsOff?.(transport.name, destination.nexthop)
       if (reason === undefined) continue
       for (let entry = destination.firstTodo; entry !== undefined; entry = destination.firstTodo) {

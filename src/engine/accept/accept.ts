@@ -140,7 +140,7 @@ export class Accept {
     const deaf = onAbort(signal, () => void stream.destroy(aborted(signal)))
     const inHand: StreamInHand = { stream, older: undefined, newer: undefined }
     const leave = (): void => {
-      if (this.#streams.has(inHand)) this.#streams.remove(inHand)
+      this.#streams.delete(inHand)
       deaf()
     }
     this.#streams.add(inHand)

@@ -38,14 +38,9 @@ export class MessageReader {
   readonly #journal: Journal
   readonly #lanes: Lanes
   readonly #spool: Spool
-  readonly #active: Pick<ActiveSet, 'isShared' | 'keepRead'>
+  readonly #active: ActiveSet
 
-  constructor(
-    journal: Journal,
-    lanes: Lanes,
-    spool: Spool,
-    active: Pick<ActiveSet, 'isShared' | 'keepRead'>,
-  ) {
+  constructor(journal: Journal, lanes: Lanes, spool: Spool, active: ActiveSet) {
     this.#journal = journal
     this.#lanes = lanes
     this.#spool = spool
