@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { AskedProcess } from './asked-process.js'
 import type { ContenderName } from './contenders/by-name.js'
 import type { Answer, Order } from './contenders/child.js'
-import type { ContenderOptions, Slice } from './contenders/contender.js'
+import { rateOf, type ContenderOptions, type Slice } from './contenders/contender.js'
 import { domainCount } from './contenders/payloads.js'
 import { spreadOf, type Row } from './output.js'
 
@@ -125,8 +125,6 @@ async function rounds(
     }
   return slices
 }
-
-const rateOf = ({ messageCount, durationMs }: Slice): number => (messageCount / durationMs) * 1000
 
 function rowOf(
   label: string,

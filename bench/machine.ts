@@ -108,3 +108,6 @@ function linesOf(path: string): string[] {
     return []
   }
 }
+
+/** The command, as it is built. */
+export const waybillPath = (): string => join(packageRoot(), 'dist', 'tools', 'waybill.js')

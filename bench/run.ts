@@ -72,6 +72,10 @@ async function main(): Promise<number> {
     console.error('a smoke run measures nothing that is worth keeping: --save or --smoke')
     return 2
   }
+  if (values.as !== undefined && !values.save) {
+    console.error('--as names what --save keeps: --save --as OTHER')
+    return 2
+  }
   if (values.save) return runAndSave(name, values)
   await runHere(name, values)
   return 0

@@ -8,7 +8,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { BenchArguments } from './bench.js'
-import type { Slice } from './contenders/contender.js'
+import { rateOf, type Slice } from './contenders/contender.js'
 import { diskBytesOf } from './files-below.js'
 import { forgotten, remembered } from './disk/page-cache.js'
 import { spreadOf, type Row } from './output.js'
@@ -143,8 +143,6 @@ async function killedUnderLoad(queue: Filled, loadMs: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, loadMs * 4))
   await life.kill()
 }
-
-const rateOf = ({ messageCount, durationMs }: Slice): number => (messageCount / durationMs) * 1000
 
 function rowOf(queue: Filled, empty: Filled): Row {
   const { count, warm, cold, killed, slices, listings } = queue

@@ -17,6 +17,9 @@ export interface Slice {
   readonly p99Ms: number
 }
 
+/** Messages a second. */
+export const rateOf = ({ messageCount, durationMs }: Slice): number => (messageCount / durationMs) * 1000
+
 export interface ContenderOptions {
   /** An empty directory for it. */
   readonly directory: string

@@ -3,10 +3,8 @@ import { execFile } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { packageRoot } from '../machine.js'
+import { waybillPath } from '../machine.js'
 import { Life } from './life.js'
-
-const waybill = join(packageRoot(), 'dist', 'tools', 'waybill.js')
 
 /** Long enough ago that nothing that `fill` makes is due. */
 export const setBackMs: number = 4 * 3_600_000
@@ -20,7 +18,7 @@ export interface FilledQueue {
 
 /** @param directory where there is none yet */
 export async function fill(directory: string, count: number): Promise<FilledQueue> {
-  const args = [waybill, 'fill', '--queue', directory, '--count', String(count)]
+  const args = [waybillPath(), 'fill', '--queue', directory, '--count', String(count)]
   await promisify(execFile)(process.execPath, args)
   // The first mail of `fill`, a moment after it has looked at its clock.
   return { count, directory, dueAtMs: statSync(join(directory, 'queue.json')).mtimeMs }

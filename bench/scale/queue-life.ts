@@ -5,7 +5,7 @@
 import { systemClock } from '../../src/base/clock.js'
 import { openQueue, type Queue } from '../../src/index.js'
 import { answering } from '../asked-process.js'
-import type { Contender, Slice } from '../contenders/contender.js'
+import { rateOf, type Contender, type Slice } from '../contenders/contender.js'
 import { storeOf } from '../contenders/engine.js'
 import { bodyOf, recipientsOf, sender } from '../contenders/payloads.js'
 import { produced } from '../contenders/produced.js'
@@ -107,8 +107,6 @@ async function open(order: Opening): Promise<Opened> {
   const rssAfterBytes = process.memoryUsage.rss()
   return { kind: 'opened', acceptedMs, recoveredMs, attemptMs, rssBeforeBytes, rssAfterBytes }
 }
-
-const rateOf = ({ messageCount, durationMs }: Slice): number => (messageCount / durationMs) * 1000
 
 async function deletion({ olderThanMs, producerCount }: Deletion): Promise<Deleted> {
   const before = producerCount === 0 ? undefined : await contender!.slice(producerCount, beforeMs)

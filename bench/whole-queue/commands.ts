@@ -1,19 +1,16 @@
 /** Commands of `waybill` that read a whole queue: how long they take, and the memory that they
  * need. Each is a new process. */
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
-import { packageRoot } from '../machine.js'
+import { waybillPath } from '../machine.js'
 import type { Row } from '../output.js'
 
-const waybill = join(packageRoot(), 'dist', 'tools', 'waybill.js')
 const mebibyte = 1024 * 1024
 
-const mailq = 'mailq'
 /** By what is shown of them. */
 const commands: Readonly<Record<string, readonly string[]>> = {
-  [mailq]: [mailq],
-  'mailq --limit 100': [mailq, '--limit', '100'],
-  'mailq, a selector without match': [mailq, '--sender', 'nobody@example.invalid'],
+  mailq: ['mailq'],
+  'mailq --limit 100': ['mailq', '--limit', '100'],
+  'mailq, a selector without match': ['mailq', '--sender', 'nobody@example.invalid'],
   qshape: ['qshape'],
   stat: ['stat'],
 }
@@ -33,7 +30,8 @@ export interface Timed {
 /** The time to the first output, and to the end. @throws Error when the command fails */
 export async function timed(args: readonly string[], directory: string): Promise<Timed> {
   const startedAt = performance.now()
-  const child = spawn(process.execPath, ['--import', tellsPeak, waybill, ...args, '--queue', directory], {
+  const command = ['--import', tellsPeak, waybillPath(), ...args, '--queue', directory]
+  const child = spawn(process.execPath, command, {
     stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
   })
   let firstMs: number | undefined
