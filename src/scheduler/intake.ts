@@ -10,7 +10,7 @@ import type { DeferReason, RecipientBatch, SchedulerRecipient } from './face.js'
 import type { Job } from './job.js'
 import { obtainJob } from './job-life.js'
 import type { Message } from './message.js'
-import { type Peer, peerOf } from './peer.js'
+import { addPeer, type Peer, peerOf } from './peer.js'
 import { lowerFloor } from './preemption.js'
 import { giveBackAllSlots } from './recipient-slots.js'
 import { Arrival, byAddress, byDestination, sortArrivals } from './recipient-order.js'
@@ -188,13 +188,16 @@ export function retryDestination(
 function assign(state: SchedulerState, message: Message, arrivals: readonly Arrival[]): void {
   let job: Job | undefined
   let peer: Peer | undefined
+  let hasNoPeers = false
   for (const { recipient, destination } of arrivals) {
     if (destination === undefined) continue
     if (job?.transport !== destination.transport) {
       job = obtainJob(state.freeJobs, message, destination.transport)
       peer = undefined
+      hasNoPeers = job.peers === undefined
     }
-    if (peer?.destination !== destination) peer = peerOf(state.freePeers, job, destination)
+    if (peer?.destination !== destination)
+      peer = (hasNoPeers ? addPeer : peerOf)(state.freePeers, job, destination)
     place(message, peer, recipient.index)
   }
 }

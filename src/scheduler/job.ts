@@ -36,7 +36,7 @@ export class Job {
   recipientLimit = 0
   /** Head of the ring of peers. */
   peers: Peer | undefined = undefined
-  /** Index of the ring, made with the second peer. */
+  /** Index of the ring, made when a later batch needs it. */
   peerOf: Map<Destination, Peer> | undefined = undefined
 
   constructor(message: Message, transport: Transport) {

@@ -37,25 +37,37 @@ function newPeer(free: FreeList<Peer>, job: Job, destination: Destination): Peer
 /** The peer of this destination; made at the end of the ring when there is none. */
 export function peerOf(free: FreeList<Peer>, job: Job, destination: Destination): Peer {
   const head = job.peers
-  if (head === undefined) return (job.peers = newPeer(free, job, destination))
-  if (head.destination === destination) return head
-  if (job.peerOf === undefined) {
-    job.peerOf = new Map()
-    let peer = head
-    do {
-      job.peerOf.set(peer.destination, peer)
-      peer = peer.ringNext
-    } while (peer !== head)
-  }
-  const known = job.peerOf.get(destination)
-  if (known !== undefined) return known
+  if (head?.destination === destination) return head
+  return (
+    (head === undefined ? undefined : indexOf(job, head).get(destination)) ?? addPeer(free, job, destination)
+  )
+}
+
+/** A peer at the end of the ring, for a destination that has none there: known without an index
+ * while a job gets its first recipients, which come in the order of their destinations. Most jobs
+ * never need one, and to keep it costs half of what an entry does in the scheduler. */
+export function addPeer(free: FreeList<Peer>, job: Job, destination: Destination): Peer {
   const peer = newPeer(free, job, destination)
+  const head = job.peers
+  if (head === undefined) return (job.peers = peer)
   peer.ringPrevious = head.ringPrevious
   peer.ringNext = head
   head.ringPrevious.ringNext = peer
   head.ringPrevious = peer
-  job.peerOf.set(destination, peer)
+  job.peerOf?.set(destination, peer)
   return peer
+}
+
+/** Made when it is first needed. */
+function indexOf(job: Job, head: Peer): Map<Destination, Peer> {
+  if (job.peerOf !== undefined) return job.peerOf
+  const index = new Map<Destination, Peer>()
+  let peer = head
+  do {
+    index.set(peer.destination, peer)
+    peer = peer.ringNext
+  } while (peer !== head)
+  return (job.peerOf = index)
 }
 
 /** The first peer in turn that has an entry and whose destination has room; its turn is over then.
