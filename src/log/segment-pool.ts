@@ -276,12 +276,18 @@ export class SegmentPool {
   }
 }
 
-/** Each piece is synced, the last one by the caller: a sync of the journal waits behind one piece,
- * not behind a segment. */
+/** Each piece is synced, the last one by the caller: a sync of the journal waits behind one or two
+ * pieces, not behind a segment. A piece is written while the one before is synced, because each
+ * call costs a turn of the event loop: where a turn is long, a new queue used up its segments
+ * faster than they were made. */
 async function writeZeroes(file: DiskFile, lengthBytes: number): Promise<void> {
   const zeroes = Buffer.alloc(Math.min(fillChunkBytes, lengthBytes))
+  let syncing: Promise<void> | undefined
   for (let at = 0; at < lengthBytes; at += zeroes.length) {
-    if (at > 0) await file.sync()
-    await file.write(zeroes.subarray(0, Math.min(zeroes.length, lengthBytes - at)), at)
+    const writing = file.write(zeroes.subarray(0, Math.min(zeroes.length, lengthBytes - at)), at)
+    const [synced, written] = await Promise.allSettled([syncing, writing])
+    // What a sync says goes before a full disk, which does not end the life.
+    for (const call of [synced, written]) if (call.status === 'rejected') throw call.reason
+    syncing = at + zeroes.length < lengthBytes ? file.sync() : undefined
   }
 }

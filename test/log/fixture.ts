@@ -21,12 +21,16 @@ export const grid: SegmentGrid = new SegmentGrid(segmentBytes)
 export const journalFiles = (disk: Disk): SegmentFiles =>
   new SegmentFiles(disk, 'journal', journalLog, 'journal', grid)
 
-export const journalPool = (disk: Disk, onChange: () => void = () => undefined): SegmentPool =>
+export const journalPool = (
+  disk: Disk,
+  onChange: () => void = () => undefined,
+  bytes: number = segmentBytes,
+): SegmentPool =>
   new SegmentPool({
     disk,
     directory: 'journal',
     log: journalLog,
-    segmentBytes,
+    segmentBytes: bytes,
     life: 1,
     spareCountMax: 4,
     onChange,

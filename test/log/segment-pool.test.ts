@@ -5,9 +5,12 @@ import type { Disk } from '../../src/disk/disk.js'
 import { reserveSpares } from '../../src/log/segment-pool.js'
 import { formatVersion, decodeSegmentHeader, segmentHeaderBytes, segmentName } from '../../src/log/segment.js'
 import type { DiskImage } from '../../src/sim/disk/disk-image.js'
+import type { Operation } from '../../src/sim/disk/operation.js'
 import { SimDisk } from '../../src/sim/disk/sim-disk.js'
 import { SimWorld } from '../../src/sim/world/world.js'
 import { journalPool, segmentBytes } from './fixture.js'
+
+const mebibyte = 1024 * 1024
 
 async function begin(disk: Disk): Promise<void> {
   await disk.makeDirectory('journal')
@@ -80,6 +83,32 @@ test('a spare that has its name has its whole length after any crash, so that wh
     expect(spares).toHaveLength(reserveSpares)
     for (const path of spares) expect(image.bytes(path)).toEqual(Buffer.alloc(segmentBytes))
   }
+})
+
+test('a spare that is filled in several pieces is whole after any crash', async () => {
+  const world = new SimWorld({ seed: 3 })
+  const calls: string[] = []
+  const before = ({ operation }: { operation: Operation }): void => {
+    if (operation.path === 'journal/spare-1.fill') calls.push(operation.kind)
+  }
+  const disk = new SimDisk(world, { observer: { before } })
+  await world.settle(begin(disk))
+  await world.settle(journalPool(disk, undefined, 2.5 * mebibyte).refill())
+  expect(calls.filter((kind) => kind === 'write')).toHaveLength(3)
+  expect(calls.filter((kind) => kind === 'sync')).toHaveLength(3)
+  for (const { image } of disk.crashStates())
+    expect(image.bytes('journal/spare-1').equals(Buffer.alloc(2.5 * mebibyte))).toBe(true)
+})
+
+test('a piece whose sync fails ends the life, though the next one only meets a full disk', async () => {
+  const { disk, world } = newDisk()
+  await world.settle(begin(disk))
+  disk.arm([
+    { kinds: ['sync'], under: 'journal/spare-1.fill', at: 1, errno: 'EIO' },
+    { kinds: ['write'], under: 'journal/spare-1.fill', at: 2, errno: 'ENOSPC', effect: 'none' },
+  ])
+  const pool = journalPool(disk, undefined, 2.5 * mebibyte)
+  await expect(world.settle(pool.refill())).rejects.toMatchObject({ code: 'DISK_FAILED' })
 })
 
 test('the name of a spare that is taken over is given to no other', async () => {
