@@ -29,6 +29,20 @@ export interface EnvelopePlace {
   readonly outOfOrder: boolean
 }
 
+/** The place of one that is started in its turn. A class, as PlainEnvelope is one. */
+export class PlaceInTurn implements EnvelopePlace {
+  readonly lane: number
+  readonly position: Position
+  readonly bytes: number
+  readonly outOfOrder = false
+
+  constructor(lane: number, at: Position, bytes: number) {
+    this.lane = lane
+    this.position = at
+    this.bytes = bytes
+  }
+}
+
 export class ActiveMessage {
   /** Without its recipients, once `forgetRecipients` was called. */
   envelope: Envelope

@@ -32,6 +32,25 @@ export interface Candidate {
   readonly seenAtMs: number
 }
 
+/** A class, as PlainEnvelope is one. */
+class HeldCandidate implements Candidate {
+  readonly position: Position
+  readonly bytes: number
+  readonly timeMs: number
+  readonly envelope: Envelope
+  readonly data: Buffer | undefined
+  readonly seenAtMs: number
+
+  constructor({ position: at, bytes, timeMs, envelope, seenAtMs }: Candidate, data: Buffer | undefined) {
+    this.position = at
+    this.bytes = bytes
+    this.timeMs = timeMs
+    this.envelope = envelope
+    this.data = data
+    this.seenAtMs = seenAtMs
+  }
+}
+
 export class Runner {
   readonly #ring = new Ring<Candidate>()
   readonly #marks: Marks
@@ -91,7 +110,7 @@ export class Runner {
     this.#heldBytes += candidate.bytes + (keepsData ? dataBytes : 0)
     // Even without its data it keeps the runner from falling behind, after which all later
     // envelopes would be read.
-    this.#ring.push(keepsData ? candidate : { ...candidate, data: undefined })
+    this.#ring.push(new HeldCandidate(candidate, keepsData ? candidate.data : undefined))
     this.#readFrom = end
   }
 
@@ -105,7 +124,7 @@ export class Runner {
     this.#readFrom = position(candidate.position + candidate.bytes)
     if (this.#marks.has(candidate.position)) return
     this.#heldBytes += candidate.bytes
-    this.#ring.push(candidate)
+    this.#ring.push(new HeldCandidate(candidate, candidate.data))
   }
 
   /** Nothing of the lane stands between `readFrom` and here. */

@@ -29,6 +29,75 @@ const pinnedBytesMax = 8192
 
 const none: readonly never[] = []
 
+type PlainFacts = Pick<
+  Envelope,
+  | 'id'
+  | 'sender'
+  | 'acceptedAt'
+  | 'smtputf8'
+  | 'recipients'
+  | 'dataBytes'
+  | 'checksum'
+  | 'held'
+  | 'priority'
+  | 'key'
+  | 'terms'
+>
+
+/** The data stands right before the envelope. */
+class DataBefore {
+  readonly kind = 'before' as const
+  readonly distanceBytes: number
+
+  constructor(dataBytes: number) {
+    this.distanceBytes = frameBytes(dataBytes)
+  }
+}
+
+/** A class, as all that is kept for each new message: when many objects of one literal have lived
+ * long, V8 makes all later ones old from the beginning. After one burst of 20 000 messages each
+ * later one left 900 bytes to the next full collection, at a third more processor time. */
+class PlainEnvelope implements Envelope {
+  readonly id: Envelope['id']
+  readonly sender: string
+  readonly acceptedAt: number
+  readonly attempts = 0
+  readonly smtputf8: boolean
+  readonly recipientCount: number
+  readonly recipients: readonly string[]
+  readonly recipientFrames: readonly never[] = none
+  readonly data: DataBefore
+  readonly dataBytes: number
+  readonly checksum: number
+  readonly replaces: typeof nowhere = nowhere
+  readonly notes: readonly never[] = none
+  readonly warnings = 0
+  readonly reported: readonly never[] = none
+  readonly route = undefined
+  readonly requeues = 0
+  readonly dsn = undefined
+  readonly held: boolean
+  readonly priority: Envelope['priority']
+  readonly key: string | undefined
+  readonly terms: Envelope['terms']
+
+  constructor(facts: PlainFacts) {
+    this.id = facts.id
+    this.sender = facts.sender
+    this.acceptedAt = facts.acceptedAt
+    this.smtputf8 = facts.smtputf8
+    this.recipientCount = facts.recipients.length
+    this.recipients = facts.recipients
+    this.data = new DataBefore(facts.dataBytes)
+    this.dataBytes = facts.dataBytes
+    this.checksum = facts.checksum
+    this.held = facts.held
+    this.priority = facts.priority
+    this.key = facts.key
+    this.terms = facts.terms
+  }
+}
+
 export class PlainMail {
   readonly #parts: Pick<Parts, 'journal' | 'lanes' | 'keys' | 'options'>
   readonly #bytesMax: number
@@ -65,30 +134,19 @@ export class PlainMail {
     const timeMs = options.clock.wallMs()
     journal.open(roomBytes)
     const checksum = journal.appendData(incomingLane, timeMs, data)
-    const envelope: Envelope = {
+    const envelope = new PlainEnvelope({
       id: id ?? ids.next(timeMs),
       sender,
       acceptedAt: timeMs,
-      attempts: 0,
       smtputf8,
-      recipientCount: recipients.length,
       recipients,
-      recipientFrames: none,
-      data: { kind: 'before', distanceBytes: frameBytes(data.length) },
       dataBytes: data.length,
       checksum,
-      replaces: nowhere,
-      notes: none,
-      warnings: 0,
-      reported: none,
-      route: undefined,
-      requeues: 0,
-      dsn: undefined,
       held,
       priority,
       key,
       terms,
-    }
+    })
     journal.aim()
     writeEnvelope(envelope)
     const bytes = frameBytes(payload.bytes)

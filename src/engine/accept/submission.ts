@@ -112,7 +112,7 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
   let isAsked = submission.dsn !== undefined
   // Our own list: the submitter may reuse its list for the next message while this one waits. It
   // does not grow: V8 gives a list that is pushed to room for 17, and this one is kept.
-  const addresses: unknown[] = [...(recipients as readonly unknown[])]
+  const addresses = (recipients as readonly unknown[]).slice()
   for (let i = 0; i < addresses.length; i++) {
     const address = addressOf(addresses[i])
     const kind = typeof address === 'string' ? addressKind(address) : undefined

@@ -10,11 +10,24 @@ import type { QueueEmitter } from '../life/events.js'
 
 export type { Accepted }
 
-interface Ticket {
+/** A class, as PlainEnvelope is one. */
+class Ticket {
   readonly end: Position
   readonly envelope: Envelope
   readonly resolve: (accepted: Accepted) => void
   readonly reject: (error: unknown) => void
+
+  constructor(
+    end: Position,
+    envelope: Envelope,
+    resolve: (accepted: Accepted) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.end = end
+    this.envelope = envelope
+    this.resolve = resolve
+    this.reject = reject
+  }
 }
 
 export class Tickets {
@@ -27,7 +40,7 @@ export class Tickets {
 
   /** @param end of what was appended last */
   wait(end: Position, envelope: Envelope): Promise<Accepted> {
-    return new Promise((resolve, reject) => this.#waiting.push({ end, envelope, resolve, reject }))
+    return new Promise((resolve, reject) => this.#waiting.push(new Ticket(end, envelope, resolve, reject)))
   }
 
   /** The journal is durable up to here. */

@@ -3,7 +3,7 @@
  * Invariant: a message becomes active in the step in which its start is appended, and its lane's
  * position moves in the same step; only trusted envelopes are started. */
 import { Ring } from '../../base/ring.js'
-import { ActiveMessage, type EnvelopePlace } from '../../active/active-message.js'
+import { ActiveMessage, PlaceInTurn, type EnvelopePlace } from '../../active/active-message.js'
 import type { Timer } from '../../base/clock.js'
 import type { Position } from '../../base/position.js'
 import type { Lane } from '../../lane/lane.js'
@@ -247,7 +247,7 @@ export class Intake {
   }
 
   #start(lane: Lane, { envelope, position, bytes, data }: Candidate, step: Step): void {
-    const place = { lane: lane.number, position, bytes, outOfOrder: false }
+    const place = new PlaceInTurn(lane.number, position, bytes)
     const at = this.#appendStart(lane, place, step)
     lane.runner.take()
     const dataAt = dataPosition(envelope.data)
