@@ -78,18 +78,18 @@ function sourceText(rows: readonly Row[]): string {
 /** The first figures for a reader, also where Waybill is behind. */
 function headlinesText(kept: Kept): string {
   const rowsOf = (bench: string): readonly Row[] => firstTable(tablesOf(kept.get(bench) ?? []))
-  const lives = rowsOf('lives')
+  const workload = tablesOf(kept.get('workload-r') ?? [])
   const scale = rowsOf('scale').at(-1)
   const relays = [...tablesOf(kept.get('relay') ?? []).values()]
   const ratios = relays.flatMap((table) => {
     const row = table.find(({ relay }) => relay === 'postfix')
     return row === undefined ? [] : [medianOf(row['waybill is × as fast'])]
   })
-  const life = (producers: number): Readonly<Record<string, string>>[] => {
-    const row = lives.find(({ contender, producers: n }) => contender === 'engine' && Number(n) === producers)
+  const life = (title: string, producers: number, who: string): Readonly<Record<string, string>>[] => {
+    const table = (workload.get(title) ?? []).filter((row) => row['producers'] === producers)
+    const row = table.find(({ contender }) => contender === 'engine')
     if (row === undefined) return []
-    const beside = besideStores(row, storesOf(lives))
-    const who = `${producers} producer${producers === 1 ? '' : 's'}`
+    const beside = besideStores(row, storesOf(table))
     return [
       {
         figure: `messages accepted, delivered and finished a second, ${who}`,
@@ -99,8 +99,9 @@ function headlinesText(kept: Kept): string {
     ]
   }
   const rows = [
-    ...life(1),
-    ...life(100),
+    ...life('steady, 1 KiB, one recipient', 1, '1 producer'),
+    ...life('steady, 1 KiB, one recipient', 100, '100 producers'),
+    ...life('steady, 10 recipients', 100, '100 producers, 10 recipients each'),
     ...(ratios.length === 0
       ? []
       : [
@@ -114,14 +115,9 @@ function headlinesText(kept: Kept): string {
       ? []
       : [
           {
-            figure: `a start with ${shown(scale['deferred'])} deferred messages accepts after`,
-            Waybill: `${shown(scale['accepts after ms'])} ms`,
-            beside: 'an empty queue: ' + withUnit(rowsOf('scale')[0]?.['accepts after ms'], 'ms'),
-          },
-          {
-            figure: 'memory that they add',
-            Waybill: `${shown(scale['added MiB'])} MiB`,
-            beside: 'an empty queue: ' + withUnit(rowsOf('scale')[0]?.['added MiB'], 'MiB'),
+            figure: `a start with ${shown(scale['deferred'])} deferred messages: until it accepts, memory`,
+            Waybill: startText(scale),
+            beside: `an empty queue: ${startText(rowsOf('scale')[0])}`,
           },
           {
             figure: 'listing all of them with `waybill mailq`',
@@ -132,6 +128,9 @@ function headlinesText(kept: Kept): string {
   ]
   return markdownTable(rows)
 }
+
+const startText = (row: Row | undefined): string =>
+  `${withUnit(row?.['accepts after ms'], 'ms')}, ${withUnit(row?.['added MiB'], 'MiB')}`
 
 /** By the names under which results are kept. */
 const sections: readonly Section[] = [

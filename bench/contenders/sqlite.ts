@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { batching } from './batching.js'
 import type { ContenderOptions, Store } from './contender.js'
 import { heldDelivery, recordPayloads } from './payloads.js'
-import { peer } from './peer.js'
+import { peer, PeerMissing } from './peer.js'
 
 interface Statement {
   run(...values: unknown[]): unknown
@@ -16,8 +16,22 @@ interface Database {
   close(): void
 }
 
+type Opener = new (path: string) => Database
+
+/** Its binary is loaded with the first database. @throws PeerMissing, also when that was compiled
+ * for another Node */
+export function loadedSqlite(): Opener {
+  const Sqlite = peer<Opener>('better-sqlite3')
+  try {
+    new Sqlite(':memory:').close()
+  } catch (error) {
+    throw new PeerMissing(`better-sqlite3 was not compiled for Node ${process.version}`, { cause: error })
+  }
+  return Sqlite
+}
+
 export async function sqlite(options: ContenderOptions): Promise<Store> {
-  const Sqlite = peer<new (path: string) => Database>('better-sqlite3')
+  const Sqlite = loadedSqlite()
   const database = new Sqlite(join(options.directory, 'messages.sqlite'))
   database.pragma('journal_mode = WAL')
   database.pragma('synchronous = FULL')

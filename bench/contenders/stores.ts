@@ -2,8 +2,13 @@
 import { installPeers } from '../peers.js'
 import type { ContenderName } from './by-name.js'
 import { peer, PeerMissing } from './peer.js'
+import { loadedSqlite } from './sqlite.js'
 
-const packageOf = { sqlite: 'better-sqlite3', lmdb: 'lmdb', leveldb: 'classic-level' } as const
+const loads = {
+  sqlite: loadedSqlite,
+  lmdb: () => peer('lmdb'),
+  leveldb: () => peer('classic-level'),
+} as const
 
 export interface Stores {
   readonly installed: readonly ContenderName[]
@@ -15,9 +20,9 @@ export async function installedStores(): Promise<Stores> {
   const trouble = await installPeers('stores')
   const installed: ContenderName[] = []
   const missing: string[] = trouble === undefined ? [] : [trouble]
-  for (const [name, packageName] of Object.entries(packageOf)) {
+  for (const [name, load] of Object.entries(loads)) {
     try {
-      peer(packageName)
+      load()
       installed.push(name as ContenderName)
     } catch (error) {
       if (!(error instanceof PeerMissing)) throw error

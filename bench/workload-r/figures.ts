@@ -79,7 +79,7 @@ export function workloadRText(tables: Tables): string {
     'reads the data, checks them, and answers a turn of the event loop later, once for each domain.',
     'The other stores do that with data that they hold in memory; they write one record when all is',
     'done, and know nothing of destinations, retries or reports. _Young_: the first messages of an',
-    'empty directory, each time in a new process; _steady_: a queue that has run for a while.',
+    'empty directory, each time in a new process; _steady_: behind some seconds of 100 producers.',
     '',
     byProducers(tables),
     '',

@@ -1,7 +1,7 @@
 /** Workload R, which is what embedders do: senders, 5000 recipients in 500 domains; a transport
  * reads the data, checks them, and answers a turn of the event loop later. Beside *rawlog* and
  * other stores that do the same work for each message, with data that they hold in memory.
- *   steady   a queue that has run for a while
+ *   steady   behind some seconds of 100 producers
  *   young    the first messages of an empty directory, each time in a new process */
 import { contest, shortContest, youngContest, type Variant } from '../contest.js'
 import type { ContenderName } from '../contenders/by-name.js'
