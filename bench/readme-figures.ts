@@ -129,6 +129,7 @@ function headlinesText(kept: Kept): string {
   return markdownTable(rows)
 }
 
+/** Until a queue accepts mail, and the memory that it takes. */
 const startText = (row: Row | undefined): string =>
   `${withUnit(row?.['accepts after ms'], 'ms')}, ${withUnit(row?.['added MiB'], 'MiB')}`
 

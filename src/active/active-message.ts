@@ -29,7 +29,7 @@ export interface EnvelopePlace {
   readonly outOfOrder: boolean
 }
 
-/** The place of one that is started in its turn. A class, as PlainEnvelope is one. */
+/** The place of one that is started in its turn. A class, because it is kept (base/README.md). */
 export class PlaceInTurn implements EnvelopePlace {
   readonly lane: number
   readonly position: Position

@@ -32,7 +32,7 @@ export interface Candidate {
   readonly seenAtMs: number
 }
 
-/** A class, as PlainEnvelope is one. */
+/** A class, because it is kept (base/README.md). */
 class HeldCandidate implements Candidate {
   readonly position: Position
   readonly bytes: number

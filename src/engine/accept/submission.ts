@@ -111,7 +111,8 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
   let smtputf8 = submission.smtputf8 === true || senderKind === 'international'
   let isAsked = submission.dsn !== undefined
   // Our own list: the submitter may reuse its list for the next message while this one waits. It
-  // does not grow: V8 gives a list that is pushed to room for 17, and this one is kept.
+  // does not grow: V8 gives a list that is pushed to room for 17, and this one is kept. Nor is it a
+  // literal (base/README.md).
   const addresses = (recipients as readonly unknown[]).slice()
   for (let i = 0; i < addresses.length; i++) {
     const address = addressOf(addresses[i])

@@ -10,7 +10,7 @@ import type { QueueEmitter } from '../life/events.js'
 
 export type { Accepted }
 
-/** A class, as PlainEnvelope is one. */
+/** A class, because it is kept (base/README.md). */
 class Ticket {
   readonly end: Position
   readonly envelope: Envelope
