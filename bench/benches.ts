@@ -15,6 +15,10 @@ export const benches: Readonly<Record<string, Bench>> = {
     about: 'whole lives with a transport that reads the data, 500 domains; a steady and a young queue',
     run: async (args) => (await import('./workload-r/workload-r.js')).run(args),
   },
+  profile: {
+    about: 'where the processor time of a message goes, by the part of the source',
+    run: async (args) => (await import('./profile/profile.js')).run(args),
+  },
   applications: {
     about: 'consumers of outcomes, scheduled mail, submitMany, and what the options of a submission cost',
     run: async (args) => (await import('./applications/applications.js')).run(args),

@@ -11,6 +11,7 @@ import { kindsText } from './kinds/figures.js'
 import { questionsText } from './questions/figures.js'
 import { sessionsText } from './sessions/figures.js'
 import { storeText } from './store/figures.js'
+import { profileText } from './profile/figures.js'
 import { newestNodeText, workloadRText } from './workload-r/figures.js'
 
 export const beginMark = '<!-- figures: begin -->'
@@ -139,6 +140,7 @@ const sections: readonly Section[] = [
   { bench: 'lives', text: livesText },
   { bench: 'workload-r', text: workloadRText },
   { bench: 'workload-r-newest', text: newestNodeText },
+  { bench: 'profile', text: profileText },
   { bench: 'turns', text: turnsText },
   { bench: 'relay', text: relayText },
   { bench: 'sessions', text: sessionsText },
