@@ -19,7 +19,7 @@ export function profileText(tables: Tables): string {
     },
   ]
   return [
-    "Where the time of a message goes in a queue's thread, workload R at 100 producers: no part is large.",
+    "Where the time of a message goes in a queue's thread, workload R at 100 producers: no room is large.",
     'Other stores do less for a message, and most of that in native code and in other threads.',
     '',
     markdownTable(
