@@ -1,9 +1,7 @@
 /** Where the processor time of a message goes in the thread of a queue, by the part of the source:
  * workload R at 100 producers. The profile counts what a function does itself, calls into the
  * runtime included; it takes time, too, so shares say more than times. */
-import { mkdtempSync } from 'node:fs'
 import { Session, type Profiler } from 'node:inspector/promises'
-import { join } from 'node:path'
 import type { BenchArguments } from '../bench.js'
 import { contenders } from '../contenders/by-name.js'
 import { domainCount } from '../contenders/payloads.js'
@@ -14,7 +12,7 @@ const samplingMicroseconds = 200
 
 export async function run({ output, directory, smoke }: BenchArguments): Promise<void> {
   const engine = await contenders.engine({
-    directory: mkdtempSync(join(directory, 'profile-')),
+    directory,
     messageBytes: 1024,
     recipientCount: 1,
     workload: 'R',
