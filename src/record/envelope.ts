@@ -135,7 +135,9 @@ export function encodeEnvelope(envelope: Envelope): Buffer {
   return payload.end()
 }
 
-const fieldsWithKey = 20
+/** Fields of every envelope, and of one that has a key or terms; with terms it has more. */
+export const fieldsMin = 16
+export const fieldsWithKey = 20
 /** MessagePack's head of a list whose length has 16 bits. */
 const list16 = 0xdc
 
@@ -157,7 +159,7 @@ export function writeEnvelope(envelope: Envelope): void {
   payload.count(envelope.dataBytes).count(envelope.checksum).count(envelope.replaces)
   writeNotes(envelope.notes)
   payload.count(envelope.warnings).counts(envelope.reported)
-  if (fieldCount === 16) return
+  if (fieldCount === fieldsMin) return
   if (route === undefined) payload.list(0)
   else payload.texts([route.transport, route.nexthop])
   payload.count(requeues)
@@ -171,7 +173,7 @@ function fieldCountOf({ route, requeues, dsn, key, terms }: Envelope): number {
   if (terms !== undefined) return fieldsWithKey + termFieldCount(terms)
   if (key !== undefined) return fieldsWithKey
   if (dsn !== undefined) return 19
-  return route !== undefined || requeues > 0 ? 18 : 16
+  return route !== undefined || requeues > 0 ? 18 : fieldsMin
 }
 
 const flagsOf = ({ smtputf8, held, priority }: Envelope): number =>
@@ -181,7 +183,7 @@ const flagsOf = ({ smtputf8, held, priority }: Envelope): number =>
 
 /** @throws WaybillError LOG_CORRUPT */
 export function decodeEnvelope(encoded: Buffer): Envelope {
-  const fields = new FieldReader(encoded, 'envelope', 16)
+  const fields = new FieldReader(encoded, 'envelope', fieldsMin)
   let flags = 0
   const envelope: Envelope = {
     id: fields.text() as MessageId,

@@ -15,6 +15,7 @@ import { routesNow } from './routes.js'
 import {
   AddressMatch,
   checkSelector,
+  firstTest,
   needsAddresses,
   selectsActive,
   selectsEnvelope,
@@ -144,7 +145,8 @@ async function* inStretch(
   { parts, selector, trust, signal, damage }: LaneWalk,
 ): AsyncGenerator<readonly Selected[]> {
   const { lane } = stretch
-  for await (const batch of stretch.batches(trust)) {
+  const mayMatch = firstTest(selector, parts.options.clock.wallMs())
+  for await (const batch of stretch.batches(trust, mayMatch)) {
     checkAborted(signal)
     const found: Selected[] = []
     for (const message of batch) {

@@ -6,6 +6,7 @@
 import { comparableDomain, comparableDomainOf } from '../../base/mail-address.js'
 import { WaybillError } from '../../errors.js'
 import { queueNameOf, type LaneKind, type QueueName } from '../../lane/lane.js'
+import type { EnvelopeFacts } from '../../record/encoded-envelope.js'
 import type { Envelope } from '../../record/envelope.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import { tagsOf } from '../../record/terms.js'
@@ -85,16 +86,38 @@ export const selectsUnread = (selector: Selector): boolean =>
   Object.keys(selector).every((name) => name === 'all' || (name === 'lane' && selector.lane === 'active'))
 
 /** All conditions except those on addresses. */
-export function selectsEnvelope(
-  { id, sender, olderThan, lastStatus, tag }: Selector,
+export const selectsEnvelope = (
+  selector: Selector,
   { envelope, notes }: SelectedFacts,
+  wallMs: number,
+): boolean =>
+  selectsFacts(selector, envelope, wallMs) &&
+  (selector.lastStatus === undefined || notes.some(({ status }) => status.startsWith(selector.lastStatus!)))
+
+/** May a message match, as far as can be seen without decoding its envelope? */
+export function firstTest(selector: Selector, wallMs: number): (envelope: EnvelopeFacts) => boolean {
+  const { recipient, domain } = selector
+  const comparable = domain === undefined ? undefined : comparableDomain(domain)
+  const mayHave = ({ recipients, recipientFrames }: EnvelopeFacts): boolean =>
+    recipientFrames.length > 0 ||
+    ((recipient === undefined || recipients.includes(recipient)) &&
+      (comparable === undefined || isInDomain(recipients, comparable)))
+  const asksRecipients = recipient !== undefined || domain !== undefined
+  return (envelope) => selectsFacts(selector, envelope, wallMs) && (!asksRecipients || mayHave(envelope))
+}
+
+const isInDomain = (addresses: readonly string[], comparable: string): boolean =>
+  addresses.some((address) => comparableDomainOf(address) === comparable)
+
+function selectsFacts(
+  { id, sender, olderThan, tag }: Selector,
+  envelope: EnvelopeFacts,
   wallMs: number,
 ): boolean {
   if (id !== undefined && envelope.id !== id) return false
   if (sender !== undefined && envelope.sender !== sender) return false
   if (olderThan !== undefined && wallMs - envelope.acceptedAt <= olderThan) return false
-  if (tag !== undefined && !tagsOf(envelope).includes(tag)) return false
-  return lastStatus === undefined || notes.some(({ status }) => status.startsWith(lastStatus))
+  return tag === undefined || tagsOf(envelope).includes(tag)
 }
 
 /** Must addresses be looked at? */
@@ -125,7 +148,7 @@ export class AddressMatch {
   add(addresses: readonly string[]): boolean {
     const { recipient, nexthop } = this.#selector
     this.#hasRecipient ||= addresses.includes(recipient!)
-    this.#hasDomain ||= addresses.some((address) => comparableDomainOf(address) === this.#domain)
+    this.#hasDomain ||= isInDomain(addresses, this.#domain!)
     this.#hasNexthop ||= addresses.some((address) =>
       routesTo(this.#options, this.#envelope, address, nexthop!),
     )

@@ -11,8 +11,9 @@ import type { Lane } from '../../lane/lane.js'
 import type { MarksThen } from '../../lane/marks.js'
 import { journalLog } from '../../log/journal-writer.js'
 import type { PositionVisitor } from '../../log/segment-files.js'
-import { decodeEnvelope, type Envelope } from '../../record/envelope.js'
-import { classAt, kindAt, kinds, payloadAt, timeAt } from '../../record/frame.js'
+import { EncodedEnvelope, type EnvelopeFacts } from '../../record/encoded-envelope.js'
+import type { Envelope } from '../../record/envelope.js'
+import { classAt, kindAt, kinds, timeAt } from '../../record/frame.js'
 import { envelopesLog } from '../../directory/log-files.js'
 import type { Parts } from '../life/parts.js'
 
@@ -25,6 +26,8 @@ export interface WaitingMessage {
 
 /** Messages read at once. */
 const batchCountMax = 256
+/** Messages passed over between two batches: a walk that selects few can be stopped, too. */
+const passedCountMax = 8 * 1024
 
 /** How far a lane's log may be believed now. Without its marks not at all:
  *    1. started by a verb, and delivered
@@ -76,12 +79,17 @@ export class Stretch {
     this.#eachSegment((pins, index) => pins.release(index))
   }
 
-  /** Batches in order, those before a damaged place among them. What has moved meanwhile is, too:
-   * `waits` tells.
+  /** Batches in order, also empty ones, and those before a damaged place. What has moved meanwhile
+   * is among them: `waits` tells.
    * @param trust makes the lane trusted further, if it can: asked where what is trusted ends; what
    * is not trusted then is left out
+   * @param isWanted asked about each: only then it is decoded. What it is shown is valid during the
+   * call
    * @throws WaybillError LOG_CORRUPT, DISK_FAILED, QUEUE_CRASHED; LIST_INCOMPLETE at its end */
-  async *batches(trust: () => Promise<void>): AsyncGenerator<readonly WaitingMessage[]> {
+  async *batches(
+    trust: () => Promise<void>,
+    isWanted: (envelope: EnvelopeFacts) => boolean = () => true,
+  ): AsyncGenerator<readonly WaitingMessage[]> {
     if (this.#damage !== undefined) throw this.#damage
     let at = this.#from
     for (let isAsked = false; at < this.#end;) {
@@ -91,9 +99,9 @@ export class Stretch {
         isAsked = true
         await trust()
       } else {
-        const { batch, reached } = await this.#read(at, last)
+        const { batch, reached } = await this.#read(at, last, isWanted)
         at = reached
-        if (batch.length > 0) yield batch
+        yield batch
       }
     }
   }
@@ -111,19 +119,24 @@ export class Stretch {
   async #read(
     from: Position,
     last: Position,
+    isWanted: (envelope: EnvelopeFacts) => boolean,
   ): Promise<{ readonly batch: readonly WaitingMessage[]; readonly reached: Position }> {
     const { lane } = this
     const log = lane.logs?.envelopes ?? this.#parts.journal
     const batch: WaitingMessage[] = []
+    const encoded = new EncodedEnvelope()
+    let passedCount = 0
     const visit: PositionVisitor = (window, offset, place, bytes) => {
       if (kindAt(window, offset) !== kinds.envelope || classAt(window, offset) !== lane.number) return false
       if (this.#marks.has(place)) return false
-      batch.push({
-        envelope: decodeEnvelope(payloadAt(window, offset)),
-        place: { lane: lane.number, position: place, bytes, outOfOrder: true },
-        timeMs: timeAt(window, offset),
-      })
-      return batch.length >= batchCountMax
+      encoded.aim(window, offset)
+      if (isWanted(encoded))
+        batch.push({
+          envelope: encoded.decode(),
+          place: { lane: lane.number, position: place, bytes, outOfOrder: true },
+          timeMs: timeAt(window, offset),
+        })
+      return batch.length >= batchCountMax || ++passedCount >= passedCountMax
     }
     try {
       return { reached: await this.#parts.life.orEnd(log.read(from, last, visit)), batch }

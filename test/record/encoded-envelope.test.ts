@@ -1,0 +1,117 @@
+/** An encoded envelope says what the decoded one does. */
+import fc from 'fast-check'
+import { Packr } from 'msgpackr'
+import { expect, test } from 'vitest'
+import { EncodedEnvelope, type EnvelopeFacts } from '../../src/record/encoded-envelope.js'
+import { decodeEnvelope, encodeEnvelope } from '../../src/record/envelope.js'
+import { frameBytes, frameHeaderBytes, kinds, sealFrame } from '../../src/record/frame.js'
+import { isWaybillError } from '../../src/errors.js'
+import { anyEnvelope } from './arbitraries.js'
+
+/** Somewhere in a window, where other bytes follow. */
+function frameWith(payload: Uint8Array, at = 24): Buffer {
+  const window = Buffer.alloc(at + frameBytes(payload.length) + 64, 0xc1)
+  window.set(payload, at + frameHeaderBytes)
+  sealFrame(window, at, kinds.envelope, 1, 0, payload.length, 7)
+  return window
+}
+
+const factsOf = (envelope: EnvelopeFacts): EnvelopeFacts => ({
+  id: envelope.id,
+  sender: envelope.sender,
+  acceptedAt: envelope.acceptedAt,
+  recipientCount: envelope.recipientCount,
+  recipients: envelope.recipients,
+  recipientFrames: envelope.recipientFrames,
+  dataBytes: envelope.dataBytes,
+  terms: envelope.terms,
+})
+const factNames = Object.keys(factsOf(decodeEnvelope(encodeEnvelope(fc.sample(anyEnvelope, 1)[0]!))))
+
+const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
+
+test('each fact is that of the decoded envelope, in any order of asking', () => {
+  const encoded = new EncodedEnvelope()
+  fc.assert(
+    fc.property(anyEnvelope, fc.shuffledSubarray(factNames), (envelope, names) => {
+      encoded.aim(frameWith(encodeEnvelope(envelope)), 24)
+      for (const name of names as (keyof EnvelopeFacts)[]) expect(encoded[name]).toEqual(envelope[name])
+      expect(factsOf(encoded)).toEqual(factsOf(envelope))
+      expect(encoded.decode()).toEqual(envelope)
+    }),
+  )
+})
+
+test('lists and numbers of every length are read', () => {
+  const encoded = new EncodedEnvelope()
+  const [some] = fc.sample(anyEnvelope, 1)
+  for (const count of [0, 1, 15, 16, 40, 1000])
+    for (const number of [
+      0,
+      127,
+      128,
+      255,
+      256,
+      65_535,
+      65_536,
+      2 ** 32 - 1,
+      2 ** 32,
+      Number.MAX_SAFE_INTEGER,
+    ]) {
+      const recipients = Array.from({ length: count }, (_, i) => `${'ä'.repeat(i % 300)}@example.org`)
+      const envelope = {
+        ...some!,
+        sender: 'x'.repeat(count),
+        recipients,
+        recipientCount: count,
+        recipientFrames: [],
+        acceptedAt: number,
+        dataBytes: number,
+      }
+      encoded.aim(frameWith(encodeEnvelope(envelope)), 24)
+      expect(factsOf(encoded)).toEqual(factsOf(envelope))
+    }
+})
+
+/** The facts, or the code of the error. */
+function saidBy(facts: () => EnvelopeFacts): EnvelopeFacts | string {
+  try {
+    return factsOf(facts())
+  } catch (error) {
+    return isWaybillError(error) ? error.code : `${String(error)}`
+  }
+}
+
+test('what another program has written is read as a library reads it, or refused', () => {
+  const encoded = new EncodedEnvelope()
+  const checkSame = (payload: Buffer): void => {
+    const decoded = saidBy(() => decodeEnvelope(payload))
+    const said = saidBy(() => {
+      encoded.aim(frameWith(payload), 24)
+      return encoded
+    })
+    // What is wrong may stand where no fact is.
+    expect(decoded === 'LOG_CORRUPT' && said !== decoded ? typeof said : said).toEqual(
+      decoded === 'LOG_CORRUPT' && said !== decoded ? 'object' : decoded,
+    )
+  }
+  const valid = anyEnvelope.map((envelope) => Buffer.from(encodeEnvelope(envelope)))
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => checkSame(Buffer.from(bytes))))
+  fc.assert(
+    fc.property(valid, fc.nat(), fc.anything(), (payload, place, value) => {
+      const fields = packr.unpack(payload) as unknown[]
+      checkSame(packr.pack(fields.with(place % fields.length, value)))
+    }),
+  )
+  fc.assert(
+    fc.property(valid, fc.nat(), (payload, length) =>
+      checkSame(payload.subarray(0, length % payload.length)),
+    ),
+  )
+  fc.assert(
+    fc.property(valid, fc.nat(), fc.nat(255), (payload, place, byte) => {
+      payload[place % payload.length] = byte
+      checkSame(payload)
+    }),
+  )
+})
