@@ -19,7 +19,7 @@ import { nodeDisk } from '../disk/node-disk.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import type { Finding } from '../inspect/damage/finding.js'
 import { Messages } from '../inspect/messages/messages.js'
-import type { QueuedMessage } from '../inspect/messages/queued-message.js'
+import type { MetMessage, QueuedMessage } from '../inspect/messages/queued-message.js'
 import { QueueDirectory } from '../inspect/queue/queue-directory.js'
 import { readOnly } from '../inspect/queue/read-only-disk.js'
 import { takeSnapshot } from '../inspect/queue/snapshot.js'
@@ -140,13 +140,14 @@ export async function previewOf(
   const counts: Record<QueueName, number> = { incoming: 0, active: 0, deferred: 0, hold: 0 }
   const sample: QueuedMessage[] = []
   let recipientCount = 0
-  for await (const batch of messages.batches())
-    for (const message of batch) {
-      counts[message.where]++
-      if (message.where === 'hold') continue
-      recipientCount += message.waitingCount
-      if (sample.length < sampleMax) sample.push(message)
-    }
+  let sampledCount = 0
+  const isSampled = ({ where, waitingCount }: MetMessage): boolean => {
+    counts[where]++
+    if (where === 'hold') return false
+    recipientCount += waitingCount
+    return sampledCount++ < sampleMax
+  }
+  for await (const batch of messages.batches(isSampled)) sample.push(...batch)
   const droppedCount = (await disk.list(takenDirectory)).length
   return { counts, recipientCount, droppedCount, sample }
 }

@@ -7,7 +7,7 @@ import { snapshotAt } from '../../src/inspect/records/past.js'
 import { QueueDirectory } from '../../src/inspect/queue/queue-directory.js'
 import { takeSnapshot, type Snapshot } from '../../src/inspect/queue/snapshot.js'
 import { position } from '../../src/base/position.js'
-import { waitingAddresses } from '../../tools/commands/look/listing-options.js'
+import { waitingAddresses } from '../../src/inspect/messages/waiting-recipients.js'
 import { MemoryDisk } from './memory-disk.js'
 import type { Fixture } from './fixture-queue.js'
 

@@ -1,13 +1,13 @@
 /** Carries out one inspection of a queue's directory. It takes no lock, and writes nothing. */
-import { comparableDomainOf } from '../../base/mail-address.js'
 import { position } from '../../base/position.js'
 import { nodeDisk } from '../../disk/node-disk.js'
 import { WaybillError } from '../../errors.js'
-import { findingOf, isDamage, type Finding, type Report } from '../../inspect/damage/finding.js'
+import { isDamage, type Finding, type Report } from '../../inspect/damage/finding.js'
 import { AgeTable } from '../../inspect/figures/age-table.js'
+import { countAges } from '../../inspect/figures/message-ages.js'
 import { logStatistics, type LogStatistics } from '../../inspect/figures/log-statistics.js'
 import { Messages } from '../../inspect/messages/messages.js'
-import { selectsLane, type QueuedMessage } from '../../inspect/messages/queued-message.js'
+import { selectsLane, type MetMessage } from '../../inspect/messages/queued-message.js'
 import { QueueDirectory } from '../../inspect/queue/queue-directory.js'
 import { takeSnapshot, type Snapshot } from '../../inspect/queue/snapshot.js'
 import { historyOf } from '../../inspect/records/history.js'
@@ -80,38 +80,10 @@ async function qshape(
   const wanted = lanes.map((lane) => (/^\d+$/.test(lane) ? Number(lane) : (lane as QueueName)))
   const ages = new AgeTable(buckets, firstMs, linear)
   const messages = new Messages(directory, snapshot, { report, onProgress })
-  for await (const batch of messages.batches())
-    for (const message of batch) {
-      const { envelope, where, lane } = message
-      if (!wanted.some((one) => selectsLane(one, where, lane))) continue
-      const ageMs = nowMs - envelope.acceptedAt
-      if (by === 'sender') ages.add(domainOfSender(envelope.sender), ageMs)
-      else
-        for (const address of await addressesOf(message, messages, report))
-          ages.add(comparableDomainOf(address), ageMs)
-    }
+  const isCounted = ({ where, lane }: MetMessage): boolean =>
+    wanted.some((one) => selectsLane(one, where, lane))
+  await countAges(ages, messages, { bySender: by === 'sender', isCounted, nowMs }, report)
   return { heads: ages.heads, rows: [ages.total, ...ages.domains.slice(0, limit)] }
-}
-
-const domainOfSender = (sender: string): string =>
-  sender === '' ? 'MAILER-DAEMON' : comparableDomainOf(sender)
-
-/** Of recipients that still wait; none for a message that cannot be read, or has moved. */
-async function addressesOf(
-  message: QueuedMessage,
-  { content, presence }: Messages,
-  report: Report,
-): Promise<readonly string[]> {
-  const { envelope, waiting } = message
-  try {
-    const all = await content.recipients(message, 0, envelope.recipientCount)
-    return waiting === undefined ? all : waiting.flatMap((index) => all[index] ?? [])
-  } catch (error) {
-    const place = content.log(message.log).placeOf(message.at)
-    const finding = findingOf(error, place, `recipients of ${envelope.id}`)
-    if (await presence.isThere(message.lane, message.at)) report(finding)
-    return []
-  }
 }
 
 async function segments({ directory, snapshot, report }: Inspection): Promise<Record<string, unknown>> {
@@ -200,11 +172,10 @@ async function at(
   for (const finding of past.snapshot.findings) judge(finding)
   const counts = new Map<string, number>()
   const messages = new Messages(directory, past.snapshot, { report: judge, onProgress })
-  for await (const batch of messages.batches())
-    for (const { where, lane } of batch) {
-      const key = where === 'active' ? where : String(lane)
-      counts.set(key, (counts.get(key) ?? 0) + 1)
-    }
+  await messages.each(({ where, lane }) => {
+    const key = where === 'active' ? where : String(lane)
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+  })
   return {
     position: wanted,
     activeCount: counts.get('active') ?? 0,

@@ -15,12 +15,13 @@ export async function copiesIn(
 ): Promise<ReadonlyMap<string, readonly QueuedMessage[]>> {
   const copies = new Map<string, QueuedMessage[]>()
   if (snapshot.findings.length === 0) return copies
-  const all = (): AsyncGenerator<readonly QueuedMessage[]> =>
-    new Messages(directory, snapshot, { report: () => undefined }).batches()
+  const messages = (): Messages => new Messages(directory, snapshot, { report: () => undefined })
   const seen = new SeenIds()
-  for await (const batch of all())
-    for (const { envelope } of batch) if (seen.add(envelope.id)) copies.set(envelope.id, [])
-  for await (const batch of all()) for (const message of batch) copies.get(message.envelope.id)?.push(message)
+  await messages().each(({ envelope: { id } }) => {
+    if (seen.add(id)) copies.set(id, [])
+  })
+  for await (const batch of messages().batches(({ envelope }) => copies.has(envelope.id)))
+    for (const message of batch) copies.get(message.envelope.id)?.push(message)
   for (const [id, found] of copies)
     if (found.length < 2) copies.delete(id)
     else found.sort(newestFirst)

@@ -2,7 +2,7 @@
 import type { Report } from '../damage/finding.js'
 import { Messages } from './messages.js'
 import type { QueueDirectory } from '../queue/queue-directory.js'
-import type { QueuedMessage } from './queued-message.js'
+import type { MetMessage, QueuedMessage } from './queued-message.js'
 import type { Snapshot } from '../queue/snapshot.js'
 
 export async function findMessage(
@@ -13,7 +13,7 @@ export async function findMessage(
   onProgress?: (doneBytes: number, allBytes: number) => void,
 ): Promise<QueuedMessage | undefined> {
   const messages = new Messages(directory, snapshot, { report, ...(onProgress && { onProgress }) })
-  for await (const batch of messages.batches())
-    for (const message of batch) if (message.envelope.id === id) return message
+  const isWanted = ({ envelope }: MetMessage): boolean => envelope.id === id
+  for await (const [found] of messages.batches(isWanted)) if (found !== undefined) return found
   return undefined
 }

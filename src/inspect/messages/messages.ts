@@ -3,11 +3,12 @@
  * Invariant: a message that a running relay has moved since the snapshot is left out, not reported
  * as damage. A place that does not verify at a second look, and lies behind the newest runner, is
  * reported and skipped. */
+import { assert } from '../../base/assert.js'
 import { ActiveMessage } from '../../active/active-message.js'
 import { position, type Position } from '../../base/position.js'
-import { queueNameOf } from '../../lane/lane.js'
-import { decodeEnvelope, type Envelope } from '../../record/envelope.js'
-import { classAt, kindAt, kinds, payloadAt, timeAt } from '../../record/frame.js'
+import { queueNameOf, type QueueName } from '../../lane/lane.js'
+import { EncodedEnvelope } from '../../record/encoded-envelope.js'
+import { classAt, kindAt, kinds, timeAt } from '../../record/frame.js'
 import { readMarks } from '../../recovery/read-suffix.js'
 import type { WorkingMessage } from '../../recovery/working-set.js'
 import { damageAt, findingOf, isDamage, type Finding, type Report } from '../damage/finding.js'
@@ -15,7 +16,7 @@ import { LostStarts } from './lost-starts.js'
 import { MessageContent } from './message-content.js'
 import { Presence } from '../queue/presence.js'
 import { directoryOf, type QueueDirectory } from '../queue/queue-directory.js'
-import { selectsLane, type QueuedMessage, type Selection } from './queued-message.js'
+import { selectsLane, type MetMessage, type QueuedMessage, type Selection } from './queued-message.js'
 import type { LaneView, Snapshot } from '../queue/snapshot.js'
 import { readSurviving, type Gap } from '../damage/surviving-frames.js'
 
@@ -26,6 +27,8 @@ const looksMax = 3
 export interface MessagesOptions {
   readonly report: Report
   readonly lane?: Selection['lane']
+  /** Messages between two batches, at most. Default: 32768. */
+  readonly passedCountMax?: number | undefined
   /** Progress, in bytes of all that is to be read. */
   readonly onProgress?: (doneBytes: number, allBytes: number) => void
 }
@@ -48,30 +51,43 @@ export class Messages {
     this.presence = new Presence(directory, snapshot)
   }
 
-  async *batches(): AsyncGenerator<readonly QueuedMessage[]> {
+  /** A batch may be empty: it is a moment to look up.
+   * @param isWanted asked once about each message; one that waits in a lane is decoded only then */
+  async *batches(isWanted: Wanted = () => true): AsyncGenerator<readonly QueuedMessage[]> {
     const { lanes, working } = this.#snapshot
     const wanted = lanes.filter((lane) => selectsLane(this.#options.lane, queueNameOf(lane.kind), lane.lane))
     this.#allBytes = wanted.reduce((sum, { runner, end }) => sum + Math.max(0, end - runner), 0)
-    yield* this.#workings(working, false)
+    yield* this.#workings(working, isWanted, false)
     const lost = this.#snapshot.isDamaged ? await LostStarts.of(this.#snapshot) : undefined
-    if (lost !== undefined) yield* this.#workings(lost.working, true)
+    if (lost !== undefined) yield* this.#workings(lost.working, isWanted, true)
     for (const lane of wanted) {
-      if (lost !== undefined) yield* this.#lost(lane, lost)
-      yield* this.#waiting(lane)
+      if (lost !== undefined) yield* this.#lost(lane, lost, isWanted)
+      yield* this.#waiting(lane, isWanted)
     }
+  }
+
+  /** Shows each message once. */
+  async each(visit: (message: MetMessage) => void): Promise<void> {
+    const isWanted = (message: MetMessage): boolean => {
+      visit(message)
+      return false
+    }
+    for await (const batch of this.batches(isWanted)) assert(batch.length === 0, 'nothing is wanted')
   }
 
   async *#workings(
     working: readonly WorkingMessage[],
+    isWanted: Wanted,
     uncertain: boolean,
   ): AsyncGenerator<readonly QueuedMessage[]> {
     for (let from = 0; from < working.length; from += batchCountMax) {
       const batch: QueuedMessage[] = []
       for (const message of working.slice(from, from + batchCountMax)) {
         const found = await this.#working(message, uncertain)
-        if (found !== undefined && selectsLane(this.#options.lane, found.where, found.lane)) batch.push(found)
+        if (found === undefined || !selectsLane(this.#options.lane, found.where, found.lane)) continue
+        if (isWanted(found)) batch.push(found)
       }
-      if (batch.length > 0) yield batch
+      yield batch
     }
   }
 
@@ -94,12 +110,13 @@ export class Messages {
     }
   }
 
-  async *#waiting(view: LaneView): AsyncGenerator<readonly QueuedMessage[]> {
-    yield* this.#stretch(view, view.runner, view.end, (at) => !view.marks.has(at), false)
+  async *#waiting(view: LaneView, isWanted: Wanted): AsyncGenerator<readonly QueuedMessage[]> {
+    const waits = (at: Position): boolean => !view.marks.has(at)
+    yield* this.#stretch(view, view.runner, view.end, { waits, isWanted, uncertain: false })
   }
 
   /** Envelopes without a known start that do not wait: damage took the start. */
-  async *#lost(view: LaneView, lost: LostStarts): AsyncGenerator<readonly QueuedMessage[]> {
+  async *#lost(view: LaneView, lost: LostStarts, isWanted: Wanted): AsyncGenerator<readonly QueuedMessage[]> {
     const from = lost.from(view)
     const marked = new Set(view.marks)
     try {
@@ -108,15 +125,15 @@ export class Messages {
       if (!isDamage(error)) throw error
     }
     const end = [...marked].some((mark) => mark >= view.runner) ? view.end : view.runner
-    yield* this.#stretch(view, from, end, (at) => lost.has(view, at, marked.has(at)), true)
+    const waits = (at: Position): boolean => lost.has(view, at, marked.has(at))
+    yield* this.#stretch(view, from, end, { waits, isWanted, uncertain: true })
   }
 
   async *#stretch(
     view: LaneView,
     from: Position,
     end: Position,
-    isWanted: (at: Position) => boolean,
-    uncertain: boolean,
+    { waits, isWanted, uncertain }: StretchWalk,
   ): AsyncGenerator<readonly QueuedMessage[]> {
     const files = this.#directory.log(view.log)
     const { grid } = files
@@ -124,11 +141,14 @@ export class Messages {
       ? this.#snapshot.journal.endOf
       : async (index: number): Promise<Position> => grid.at(index, grid.segmentBytes)
     const base = this.#doneBytes
+    const { passedCountMax = 32 * 1024 } = this.#options
+    const met = new Met(view, uncertain)
     let at = from
     let looks = 0
     while (at < end) {
       const batch: QueuedMessage[] = []
       const findings: Finding[] = []
+      let passedCount = 0
       at = await readSurviving(files, {
         from: at,
         end,
@@ -136,17 +156,15 @@ export class Messages {
         visit: (window, windowAt, place) => {
           if (kindAt(window, windowAt) !== kinds.envelope || classAt(window, windowAt) !== view.lane)
             return false
-          if (!isWanted(place)) return false
+          if (!waits(place)) return false
           try {
-            const envelope = decodeEnvelope(payloadAt(window, windowAt))
-            batch.push(
-              waitingMessage(envelope, view, place, timeAt(window, windowAt), uncertain || view.isGuessed),
-            )
+            met.aim(window, windowAt)
+            if (isWanted(met)) batch.push(met.queued(place))
           } catch (error) {
             if (!isDamage(error)) throw error
             findings.push(findingOf(error, files.placeOf(place), 'a message'))
           }
-          return batch.length >= batchCountMax
+          return batch.length >= batchCountMax || ++passedCount >= passedCountMax
         },
         onGap: async (gap) => {
           if (uncertain) return gap.to
@@ -162,7 +180,7 @@ export class Messages {
       for (const finding of findings) this.#options.report(finding)
       this.#doneBytes = base + (uncertain ? 0 : at - from)
       this.#options.onProgress?.(this.#doneBytes, this.#allBytes)
-      if (batch.length > 0) yield batch
+      yield batch
     }
     for (const index of await this.#directory.segments(directoryOf(view.log))) await files.forget(index)
   }
@@ -171,25 +189,65 @@ export class Messages {
 const laneDamage = (view: LaneView, gap: Gap, files: Parameters<typeof damageAt>[0]): Finding =>
   damageAt(files, gap.from, gap.to - gap.from, gap.reason, `mail that waits in lane ${view.lane}`)
 
-function waitingMessage(
-  envelope: Envelope,
-  view: LaneView,
-  at: Position,
-  timeMs: number,
-  uncertain: boolean,
-): QueuedMessage {
-  return {
-    envelope,
-    log: view.log,
-    lane: view.lane,
-    at,
-    where: queueNameOf(view.kind),
-    dueAt: Math.max(envelope.terms?.notBefore ?? 0, view.kind === 'incoming' ? 0 : timeMs + view.intervalMs),
-    waiting: undefined,
-    waitingCount: envelope.recipientCount,
-    notes: envelope.notes,
-    active: undefined,
-    uncertain,
+type Wanted = (message: MetMessage) => boolean
+
+interface StretchWalk {
+  /** Does the message at this place wait? */
+  readonly waits: (at: Position) => boolean
+  readonly isWanted: Wanted
+  readonly uncertain: boolean
+}
+
+/** The message of a lane at which a walk stands. */
+class Met implements MetMessage {
+  readonly envelope: EncodedEnvelope = new EncodedEnvelope()
+  readonly where: QueueName
+  readonly lane: number
+  readonly waiting: undefined
+  readonly active: undefined
+  readonly #view: LaneView
+  readonly #uncertain: boolean
+  #timeMs = 0
+
+  constructor(view: LaneView, uncertain: boolean) {
+    this.where = queueNameOf(view.kind)
+    this.lane = view.lane
+    this.#view = view
+    this.#uncertain = uncertain || view.isGuessed
+  }
+
+  /** @throws WaybillError LOG_CORRUPT */
+  aim(window: Buffer, at: number): void {
+    this.envelope.aim(window, at)
+    this.#timeMs = timeAt(window, at)
+  }
+
+  get waitingCount(): number {
+    return this.envelope.recipientCount
+  }
+
+  get dueAt(): number {
+    const { kind, intervalMs } = this.#view
+    return Math.max(this.envelope.terms?.notBefore ?? 0, kind === 'incoming' ? 0 : this.#timeMs + intervalMs)
+  }
+
+  /** Apart from the walk. */
+  queued(at: Position): QueuedMessage {
+    const { where, lane, waiting, waitingCount, dueAt, active } = this
+    const envelope = this.envelope.decode()
+    return {
+      envelope,
+      log: this.#view.log,
+      lane,
+      at,
+      where,
+      dueAt,
+      waiting,
+      waitingCount,
+      notes: envelope.notes,
+      active,
+      uncertain: this.#uncertain,
+    }
   }
 }
 

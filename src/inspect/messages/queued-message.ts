@@ -4,6 +4,7 @@ import { comparableDomainOf } from '../../base/mail-address.js'
 import type { QueueName } from '../../lane/lane.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import { tagsOf } from '../../record/terms.js'
+import type { EnvelopeFacts } from '../../record/encoded-envelope.js'
 import type { Located } from './message-content.js'
 
 export interface QueuedMessage extends Located {
@@ -21,6 +22,14 @@ export interface QueuedMessage extends Located {
   readonly uncertain: boolean
 }
 
+/** A message as a walk meets it, before it is decoded. Valid until the walk goes on. */
+export interface MetMessage extends Pick<
+  QueuedMessage,
+  'where' | 'lane' | 'dueAt' | 'waiting' | 'waitingCount' | 'active'
+> {
+  readonly envelope: EnvelopeFacts
+}
+
 export interface Selection {
   readonly id?: string | undefined
   /** Exactly; '' is the null sender. */
@@ -36,7 +45,7 @@ export interface Selection {
 }
 
 /** The conditions that need no recipients. */
-export function matchesEnvelope({ envelope }: QueuedMessage, selection: Selection): boolean {
+function matchesEnvelope({ envelope }: MetMessage, selection: Selection): boolean {
   const { id, sender, acceptedUntil, tag } = selection
   return (
     (id === undefined || envelope.id === id) &&
@@ -50,6 +59,15 @@ export function matchesEnvelope({ envelope }: QueuedMessage, selection: Selectio
 export const matchesRecipients = (addresses: readonly string[], { recipient, domain }: Selection): boolean =>
   (recipient === undefined || addresses.includes(recipient)) &&
   (domain === undefined || addresses.some((address) => comparableDomainOf(address) === domain))
+
+/** Does it match, as far as it can be seen without reading its recipients from their frames? */
+export function mayMatch(message: MetMessage, selection: Selection): boolean {
+  if (!matchesEnvelope(message, selection)) return false
+  const { recipient, domain } = selection
+  if (recipient === undefined && domain === undefined) return true
+  const { recipients, recipientFrames } = message.envelope
+  return recipientFrames.length > 0 || matchesRecipients(recipients, selection)
+}
 
 /** May messages of this lane, or that were started from it, be selected? */
 export const selectsLane = (wanted: Selection['lane'], where: QueueName, lane: number): boolean =>

@@ -92,7 +92,7 @@ async function verifyMessages(
 /** A second look at all messages: two ids can look alike to the first. */
 async function reportTwice(messages: Messages, suspects: ReadonlySet<string>, report: Report): Promise<void> {
   const seen = new Set<string>()
-  for await (const batch of messages.batches())
+  for await (const batch of messages.batches(({ envelope }) => suspects.has(envelope.id)))
     for (const message of batch) {
       const { id } = message.envelope
       if (message.uncertain || !suspects.has(id)) continue

@@ -3,9 +3,6 @@
 import { listedTerms } from '../../../src/admin/select/listed-message.js'
 import { comparableDomain } from '../../../src/base/mail-address.js'
 import type { RequestDsn } from '../../../src/delivery/transport.js'
-import { findingOf, type Report } from '../../../src/inspect/damage/finding.js'
-import type { MessageContent } from '../../../src/inspect/messages/message-content.js'
-import type { Messages } from '../../../src/inspect/messages/messages.js'
 import type { QueuedMessage, Selection } from '../../../src/inspect/messages/queued-message.js'
 import type { Arguments, Option } from '../cli/command.js'
 import { UsageError } from '../cli/command.js'
@@ -73,56 +70,6 @@ export function laneOf(text: string | undefined): Selection['lane'] {
     default:
       if (/^\d{1,5}$/.test(text)) return Number(text)
       throw new UsageError(`'${text}' is no lane: incoming, active, deferred, hold, or a number`)
-  }
-}
-
-/** Without a wait if they stand in the envelope. */
-export function addressesIn({ envelope, waiting }: QueuedMessage): readonly string[] | undefined {
-  if (envelope.recipientFrames.length > 0) return undefined
-  return waiting === undefined
-    ? envelope.recipients
-    : waiting.map((index) => envelope.recipients[index] ?? '?')
-}
-
-export async function waitingAddresses(
-  message: QueuedMessage,
-  content: MessageContent,
-): Promise<readonly string[]> {
-  const all = await content.recipients(message, 0, message.envelope.recipientCount)
-  return message.waiting === undefined ? all : message.waiting.map((index) => all[index] ?? '?')
-}
-
-type Reading = Pick<Messages, 'content' | 'presence'>
-
-/** Reads the waiting recipients. Unreadable ones are reported, unless a relay has moved the message
- * meanwhile.\n@returns undefined if they cannot be read */
-export const readableAddresses = (
-  message: QueuedMessage,
-  messages: Reading,
-  report: Report,
-): Promise<readonly string[] | undefined> =>
-  readable(message, messages, report, (content) => waitingAddresses(message, content))
-
-/** The sender's requests, read like `readableAddresses`.\n@returns undefined also for none */
-export const readableDsn = (
-  message: QueuedMessage,
-  messages: Reading,
-  report: Report,
-): Promise<RequestDsn | undefined> => readable(message, messages, report, (content) => content.dsn(message))
-
-async function readable<T>(
-  message: QueuedMessage,
-  { content, presence }: Reading,
-  report: Report,
-  read: (content: MessageContent) => Promise<T>,
-): Promise<T | undefined> {
-  try {
-    return await read(content)
-  } catch (error) {
-    const place = content.log(message.log).placeOf(message.at)
-    const finding = findingOf(error, place, `recipients of ${message.envelope.id}`)
-    if (await presence.isThere(message.lane, message.at)) report(finding)
-    return undefined
   }
 }
 

@@ -15,7 +15,11 @@ import {
   type Inspected,
 } from './inspection.js'
 import { jsonOf, listingRule, textOf } from './mailq-text.js'
-import { addressesIn, readableAddresses, readableDsn } from './listing-options.js'
+import {
+  addressesIn,
+  readableAddresses,
+  readableDsn,
+} from '../../../src/inspect/messages/waiting-recipients.js'
 
 export const logAt: InspectCommand = inspectCommand(
   {

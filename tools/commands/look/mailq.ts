@@ -3,7 +3,7 @@
  * (mailq-others.ts); `--from` asks any program that speaks ZMailer's format (mailq-from.ts). */
 import { countText } from '../../../src/base/text.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'
-import { matchesEnvelope, matchesRecipients } from '../../../src/inspect/messages/queued-message.js'
+import { matchesRecipients, mayMatch } from '../../../src/inspect/messages/queued-message.js'
 import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
 import { droppedCount } from '../../../src/relay/maildrop/maildrop-file.js'
 import { queuePathOf } from '../cli/queue-path.js'
@@ -16,7 +16,12 @@ import {
   type InspectCommand,
   type Inspected,
 } from './inspection.js'
-import { addressesIn, readableAddresses, readableDsn, selectionOptions, wishesOf } from './listing-options.js'
+import { selectionOptions, wishesOf } from './listing-options.js'
+import {
+  addressesIn,
+  readableAddresses,
+  readableDsn,
+} from '../../../src/inspect/messages/waiting-recipients.js'
 import { listFrom } from './mailq-from.js'
 import { listForOthers, mayRead } from './mailq-others.js'
 import { RelayRoutes, type Found } from './mailq-relay.js'
@@ -72,11 +77,10 @@ async function list(inspected: Inspected): Promise<number> {
   })
   const tally = new Tally(out, json)
   try {
-    for await (const batch of messages.batches()) {
+    for await (const batch of messages.batches((met) => mayMatch(met, selection))) {
       const found: Found[] = []
       for (const message of batch) {
         if (tally.count + found.length >= limit) break
-        if (!matchesEnvelope(message, selection)) continue
         const addresses = addressesIn(message) ?? (await readableAddresses(message, messages, report)) ?? []
         if (matchesRecipients(addresses, selection)) found.push({ message, addresses })
       }

@@ -1,12 +1,8 @@
 /** `waybill qshape`: shows the age of mail by domain, in the form of Postfix's qshape. */
-import { comparableDomainOf } from '../../../src/base/mail-address.js'
 import { AgeTable, subdomainCountUsual, type AgeRow } from '../../../src/inspect/figures/age-table.js'
+import { countAges } from '../../../src/inspect/figures/message-ages.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'
-import {
-  selectsLane,
-  type QueuedMessage,
-  type Selection,
-} from '../../../src/inspect/messages/queued-message.js'
+import { selectsLane, type MetMessage, type Selection } from '../../../src/inspect/messages/queued-message.js'
 import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
 import { UsageError } from '../cli/command.js'
 import {
@@ -18,7 +14,7 @@ import {
   type Inspected,
 } from './inspection.js'
 import { printable } from '../text/shown-text.js'
-import { addressesIn, laneOf, readableAddresses } from './listing-options.js'
+import { laneOf } from './listing-options.js'
 import { parseCount, parseDurationOption } from '../cli/values.js'
 
 export const qshape: InspectCommand = inspectCommand(
@@ -70,7 +66,7 @@ async function show(inspected: Inspected): Promise<number> {
       : Infinity
   const width = parseCount('w', args.one('w') ?? '80', 1)
   const bySender = args.isSet('s')
-  const stepCount = args.isSet('N') && surroundings.isTerminal ? parseCount('N', args.one('N')!, 1) : Infinity
+  const steps = args.isSet('N') && surroundings.isTerminal ? parseCount('N', args.one('N')!, 1) : undefined
   const parentsMin =
     args.isSet('p') || args.isSet('m') ? parseCount('m', args.one('m') ?? `${subdomainCountUsual}`, 1) : 0
   const ages = new AgeTable(bucketCount, firstMs, args.isSet('l'))
@@ -81,32 +77,22 @@ async function show(inspected: Inspected): Promise<number> {
     report,
     lane: wanted.length === 1 ? wanted[0] : undefined,
     onProgress: (done, all) => progress.show(done, all),
+    passedCountMax: steps,
   })
-  const isWanted = ({ where, lane }: QueuedMessage): boolean =>
+  const isCounted = ({ where, lane }: MetMessage): boolean =>
     wanted.some((lanes) => selectsLane(lanes, where, lane))
   const rowsNow = (): AgeRow[] => {
     const domains = parentsMin > 0 ? ages.domainsWithParents(parentsMin) : ages.domains
     return [ages.total, ...domains.slice(0, shownMax)]
   }
-  let count = 0
-  for await (const batch of messages.batches())
-    for (const message of batch) {
-      if (!isWanted(message)) continue
-      if (++count % stepCount === 0) {
-        out.text(clearScreen + textOf(ages.heads, rowsNow(), width))
-        await out.flush()
-      }
-      const { envelope } = message
-      const ageMs = nowMs - envelope.acceptedAt
-      if (bySender) {
-        ages.add(envelope.sender === '' ? 'MAILER-DAEMON' : comparableDomainOf(envelope.sender), ageMs)
-        continue
-      }
-      const addresses = addressesIn(message) ?? (await readableAddresses(message, messages, report))
-      for (const address of addresses ?? []) ages.add(comparableDomainOf(address), ageMs)
-    }
+  const showNow = async (): Promise<void> => {
+    out.text(clearScreen + textOf(ages.heads, rowsNow(), width))
+    await out.flush()
+  }
+  const onBatch = steps === undefined ? undefined : { onBatch: showNow }
+  await countAges(ages, messages, { bySender, isCounted, nowMs, ...onBatch }, report)
   progress.end()
-  if (count >= stepCount) out.text(clearScreen)
+  if (steps !== undefined) out.text(clearScreen)
   const rows = rowsNow()
   if (args.isSet('json'))
     for (const { domain, total, buckets } of rows)

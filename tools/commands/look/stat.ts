@@ -46,39 +46,33 @@ async function show(inspected: Inspected): Promise<number> {
   return exits.fine
 }
 
+/** The row of active messages, in the place of a lane's number. */
+const activeLane = -1
+
 /** A row for each lane and for the active messages, in order. */
 async function rowsOf(
   { directory, report, progress }: Inspected,
   snapshot: Snapshot,
 ): Promise<readonly Row[]> {
-  const rows = new Map<string, Row>()
-  const rowOf = (where: QueueName, lane: number): Row => {
-    const key = where === 'active' ? where : `${where} ${lane}`
-    const known = rows.get(key)
-    if (known !== undefined) return known
-    const intervalMs =
-      where === 'active' ? 0 : (snapshot.lanes.find((view) => view.lane === lane)?.intervalMs ?? 0)
-    const none = { count: 0, recipientCount: 0, dataBytes: 0, oldestAt: Infinity, nextDueAt: Infinity }
-    const row: Row = { where, lane, intervalMs, ...none }
-    rows.set(key, row)
-    return row
-  }
-  for (const { kind, lane } of snapshot.lanes) rowOf(queueNameOf(kind), lane)
-  rowOf('active', -1)
+  const none = { count: 0, recipientCount: 0, dataBytes: 0, oldestAt: Infinity, nextDueAt: Infinity }
+  const rows = new Map<number, Row>([
+    [activeLane, { where: 'active', lane: activeLane, intervalMs: 0, ...none }],
+  ])
+  for (const { kind, lane, intervalMs } of snapshot.lanes)
+    rows.set(lane, { where: queueNameOf(kind), lane, intervalMs, ...none })
   const messages = new Messages(directory, snapshot, {
     report,
     onProgress: (done, all) => progress.show(done, all),
   })
-  for await (const batch of messages.batches())
-    for (const { where, lane, envelope, waitingCount, dueAt, active } of batch) {
-      // A message whose replacement is not trusted yet already waits in that lane.
-      const row = rowOf(where, where === 'active' ? -1 : (active?.replacement?.lane ?? lane))
-      row.count++
-      row.recipientCount += waitingCount
-      row.dataBytes += envelope.dataBytes
-      row.oldestAt = Math.min(row.oldestAt, envelope.acceptedAt)
-      row.nextDueAt = Math.min(row.nextDueAt, dueAt)
-    }
+  await messages.each(({ where, lane, active, envelope, waitingCount, dueAt }) => {
+    // A message whose replacement is not trusted yet already waits in that lane.
+    const row = rows.get(where === 'active' ? activeLane : (active?.replacement?.lane ?? lane))!
+    row.count++
+    row.recipientCount += waitingCount
+    row.dataBytes += envelope.dataBytes
+    row.oldestAt = Math.min(row.oldestAt, envelope.acceptedAt)
+    row.nextDueAt = Math.min(row.nextDueAt, dueAt)
+  })
   return [...rows.values()].sort((a, b) => order(a) - order(b))
 }
 

@@ -5,7 +5,12 @@ import { comparableDomainOf } from '../../../src/base/mail-address.js'
 import type { RequestDsn } from '../../../src/delivery/transport.js'
 import type { Disk } from '../../../src/disk/disk.js'
 import { listedTerms } from '../../../src/admin/select/listed-message.js'
-import { AddressMatch, needsAddresses, selectsEnvelope } from '../../../src/admin/select/selector.js'
+import {
+  AddressMatch,
+  firstTest,
+  needsAddresses,
+  selectsEnvelope,
+} from '../../../src/admin/select/selector.js'
 import type { ListedMessage, Route, Selector } from '../../../src/index.js'
 import type { Finding } from '../../../src/inspect/damage/finding.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'
@@ -13,7 +18,11 @@ import { QueueDirectory } from '../../../src/inspect/queue/queue-directory.js'
 import type { QueuedMessage } from '../../../src/inspect/messages/queued-message.js'
 import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
 import { sentenceOf } from '../look/inspection.js'
-import { addressesIn, readableAddresses, readableDsn } from '../look/listing-options.js'
+import {
+  addressesIn,
+  readableAddresses,
+  readableDsn,
+} from '../../../src/inspect/messages/waiting-recipients.js'
 
 /** Routes are known only to a relay. */
 export const routeWithoutRelay = (recipient: string): Route => ({
@@ -46,7 +55,8 @@ export class InspectedQueue {
     const snapshot = await takeSnapshot(directory)
     for (const finding of snapshot.findings) report(finding)
     const messages = new Messages(directory, snapshot, { report, lane: selector.lane })
-    for await (const batch of messages.batches())
+    const mayMatch = firstTest(selector, this.#nowMs())
+    for await (const batch of messages.batches(({ envelope }) => mayMatch(envelope)))
       for (const message of batch) {
         if (!this.#mayMean(selector, message)) continue
         const addresses = addressesIn(message) ?? (await readableAddresses(message, messages, report)) ?? []

@@ -8,7 +8,7 @@ import type { Finding } from '../../../src/inspect/damage/finding.js'
 import { lineOf, UsageError, type Arguments, type Command } from '../cli/command.js'
 import { actAsOwner } from '../cli/queue-owner.js'
 import { exits, jsonOption, sentenceOf } from '../look/inspection.js'
-import { addressesIn } from '../look/listing-options.js'
+import { addressesIn } from '../../../src/inspect/messages/waiting-recipients.js'
 import { fullTime, printable, senderText } from '../text/shown-text.js'
 import { Output, OutputClosed, processSurroundings, type Surroundings } from '../text/output.js'
 import { Progress } from '../text/progress.js'
@@ -124,8 +124,8 @@ function previewLines({ manifest }: Backup, preview: Preview): string[] {
       `${countText(droppedCount, 'message')} of sendmail ${nounText(droppedCount, 'is', 'are')} sent, too`,
     )
   if (counts.hold > 0) lines.push(`${countText(counts.hold, 'message')} on hold: not sent until released`)
-  for (const { envelope, waitingCount, ...message } of sample) {
-    const [first = '?'] = addressesIn({ envelope, waitingCount, ...message }) ?? []
+  for (const { envelope, waitingCount, waiting } of sample) {
+    const [first = '?'] = addressesIn({ envelope, waiting }) ?? []
     const more = waitingCount > 1 ? ` and ${waitingCount - 1} more` : ''
     lines.push(
       `  ${envelope.id}  ${fullTime(envelope.acceptedAt)}  ${senderText(envelope.sender)} → ${printable(first)}${more}`,

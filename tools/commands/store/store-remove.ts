@@ -59,7 +59,7 @@ async function mailIn(url: string): Promise<number> {
     isDamaged ||= snapshot.findings.length > 0
     const messages = new Messages(directory, snapshot, { report, lane: undefined })
     let count = 0
-    for await (const batch of messages.batches()) count += batch.length
+    await messages.each(() => count++)
     if (isDamaged)
       throw new WaybillError('LOG_CORRUPT', 'the queue is damaged, and may have mail: `waybill log verify`')
     return count

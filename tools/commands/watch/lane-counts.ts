@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isWaybillError } from '../../../src/errors.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'
+import type { MetMessage } from '../../../src/inspect/messages/queued-message.js'
 import { QueueDirectory } from '../../../src/inspect/queue/queue-directory.js'
 import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
 import type { Surroundings } from '../text/output.js'
@@ -52,18 +53,17 @@ export class LaneCounter {
       if (directory === undefined) return
       const messages = new Messages(directory, await takeSnapshot(directory), { report: () => undefined })
       const byLane = new Map<number, LaneCount>()
-      for await (const batch of messages.batches()) {
-        if (signal.aborted) return
-        for (const { where, lane, envelope, active } of batch) {
-          if (where === 'active') continue
-          // While a replacement is not trusted yet, the lane is the old one.
-          const number = active?.replacement?.lane ?? lane
-          const known = byLane.get(number) ?? { count: 0, dataBytes: 0 }
-          known.count++
-          known.dataBytes += envelope.dataBytes
-          byLane.set(number, known)
-        }
+      const count = ({ where, lane, envelope, active }: MetMessage): boolean => {
+        if (where === 'active') return false
+        // While a replacement is not trusted yet, the lane is the old one.
+        const number = active?.replacement?.lane ?? lane
+        const known = byLane.get(number) ?? { count: 0, dataBytes: 0 }
+        known.count++
+        known.dataBytes += envelope.dataBytes
+        byLane.set(number, known)
+        return false
       }
+      for await (const _ of messages.batches(count)) if (signal.aborted) return
       this.latest = { atMs: nowMs(), byLane }
     } catch (error) {
       // A directory that is being changed, or is damaged, is not counted; other commands report

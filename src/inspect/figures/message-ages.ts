@@ -1,0 +1,49 @@
+/** Counts the ages of a queue's mail, by domain. */
+import { comparableDomainOf } from '../../base/mail-address.js'
+import type { Report } from '../damage/finding.js'
+import type { Messages } from '../messages/messages.js'
+import type { MetMessage } from '../messages/queued-message.js'
+import { addressesIn, readableAddresses } from '../messages/waiting-recipients.js'
+import type { AgeTable } from './age-table.js'
+
+export interface AgesOf {
+  /** By the domain of the sender: each message counts once. Else each recipient that waits does. */
+  readonly bySender: boolean
+  readonly isCounted: (message: MetMessage) => boolean
+  /** Milliseconds since 1970. */
+  readonly nowMs: number
+  /** Called from time to time, as `Messages.batches` resolves. */
+  readonly onBatch?: () => Promise<void>
+}
+
+/** @param report of recipients that cannot be read */
+export async function countAges(
+  ages: AgeTable,
+  messages: Messages,
+  { bySender, isCounted, nowMs, onBatch }: AgesOf,
+  report: Report,
+): Promise<void> {
+  const addAll = (addresses: readonly string[], { acceptedAt }: MetMessage['envelope']): void => {
+    for (const address of addresses) ages.add(comparableDomainOf(address), nowMs - acceptedAt)
+  }
+  /** @returns whether its recipients must be read from their frames */
+  const add = (message: MetMessage): boolean => {
+    if (!isCounted(message)) return false
+    const { envelope } = message
+    if (bySender) {
+      ages.add(domainOfSender(envelope.sender), nowMs - envelope.acceptedAt)
+      return false
+    }
+    const addresses = addressesIn(message)
+    if (addresses !== undefined) addAll(addresses, envelope)
+    return addresses === undefined
+  }
+  for await (const batch of messages.batches(add)) {
+    for (const message of batch)
+      addAll((await readableAddresses(message, messages, report)) ?? [], message.envelope)
+    await onBatch?.()
+  }
+}
+
+const domainOfSender = (sender: string): string =>
+  sender === '' ? 'MAILER-DAEMON' : comparableDomainOf(sender)
