@@ -21,16 +21,16 @@ export type FrameVisitor = (window: Buffer, at: number, offsetBytes: number, byt
 /** Visits valid frames from `offset` on. Resolves with the offset at which it stopped: `end`, the
  * first frame that does not verify, or behind the one at which the visitor stopped.
  * @param file anything that can be read by position
- * @param windowBytes of each read; a longer frame is read whole */
+ * @param into what each read fills; a longer frame is read whole */
 export async function scanFrames(
   file: Pick<DiskFile, 'read'>,
   seed: number,
   offset: number,
   end: number,
   visit: FrameVisitor,
-  windowBytes: number = usualWindowBytes,
+  into: Buffer = Buffer.allocUnsafe(Math.min(usualWindowBytes, Math.max(end - offset, 0))),
 ): Promise<number> {
-  let window = Buffer.allocUnsafe(Math.min(windowBytes, Math.max(end - offset, 0)))
+  let window = into
   while (offset < end) {
     const wanted = Math.min(window.length, end - offset)
     const length = await file.read(window.subarray(0, wanted), offset)

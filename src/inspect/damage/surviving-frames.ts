@@ -23,13 +23,15 @@ export interface Stretch {
   /** Where the content of a segment before the last one ends. */
   readonly endOf: (index: number) => Promise<Position>
   readonly visit: PositionVisitor
+  /** What each read fills, of `windowBytes`; default: a new one. */
+  readonly window?: Buffer
   /** @returns where to continue: `gap.to`, or further if the frames between are of no
    * interest any more */
   readonly onGap: (gap: Gap) => Promise<Position> | Position
 }
 
 /** Of a read: a listing is a tenth faster than with pieces of 64 KiB. */
-const windowBytes = 512 * 1024
+export const windowBytes: number = 512 * 1024
 /** Bound of the bytes checked in search of one frame; then the rest of the segment counts as
  * lost. */
 const searchBytesMax = 256 * 1024 * 1024
@@ -65,7 +67,7 @@ export async function readSurviving(files: SegmentFiles, stretch: Stretch): Prom
             stopped = visit(window, windowAt, position(base + offsetBytes), bytes) === true
             return stopped
           },
-          windowBytes,
+          stretch.window ?? Buffer.allocUnsafe(Math.min(windowBytes, segmentEnd - from)),
         )
         const reached = position(base + offset)
         if (reached < segmentEnd && !stopped) {

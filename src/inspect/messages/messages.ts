@@ -18,7 +18,7 @@ import { Presence } from '../queue/presence.js'
 import { directoryOf, type QueueDirectory } from '../queue/queue-directory.js'
 import { selectsLane, type MetMessage, type QueuedMessage, type Selection } from './queued-message.js'
 import type { LaneView, Snapshot } from '../queue/snapshot.js'
-import { readSurviving, type Gap } from '../damage/surviving-frames.js'
+import { readSurviving, windowBytes, type Gap } from '../damage/surviving-frames.js'
 
 const batchCountMax = 1024
 /** Looks at one place before it counts as damaged. */
@@ -143,6 +143,7 @@ export class Messages {
     const base = this.#doneBytes
     const { passedCountMax = 32 * 1024 } = this.#options
     const met = new Met(view, uncertain)
+    const reused = Buffer.allocUnsafeSlow(windowBytes)
     let at = from
     let looks = 0
     while (at < end) {
@@ -153,6 +154,7 @@ export class Messages {
         from: at,
         end,
         endOf,
+        window: reused,
         visit: (window, windowAt, place) => {
           if (kindAt(window, windowAt) !== kinds.envelope || classAt(window, windowAt) !== view.lane)
             return false
@@ -205,15 +207,15 @@ class Met implements MetMessage {
   readonly lane: number
   readonly waiting: undefined
   readonly active: undefined
+  readonly uncertain: boolean
   readonly #view: LaneView
-  readonly #uncertain: boolean
   #timeMs = 0
 
   constructor(view: LaneView, uncertain: boolean) {
     this.where = queueNameOf(view.kind)
     this.lane = view.lane
     this.#view = view
-    this.#uncertain = uncertain || view.isGuessed
+    this.uncertain = uncertain || view.isGuessed
   }
 
   /** @throws WaybillError LOG_CORRUPT */
@@ -233,7 +235,7 @@ class Met implements MetMessage {
 
   /** Apart from the walk. */
   queued(at: Position): QueuedMessage {
-    const { where, lane, waiting, waitingCount, dueAt, active } = this
+    const { where, lane, waiting, waitingCount, dueAt, active, uncertain } = this
     const envelope = this.envelope.decode()
     return {
       envelope,
@@ -246,7 +248,7 @@ class Met implements MetMessage {
       waitingCount,
       notes: envelope.notes,
       active,
-      uncertain: this.#uncertain,
+      uncertain,
     }
   }
 }
