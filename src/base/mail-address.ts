@@ -34,3 +34,12 @@ export const domainOf = (address: string): string => address.slice(address.lastI
 export const comparableDomain = (domain: string): string => domain.toLowerCase().replace(/\.$/, '')
 
 export const comparableDomainOf = (address: string): string => comparableDomain(domainOf(address))
+
+/** Is the address among them, and one of the domain? What is undefined is not asked for.
+ * @param wanted its domain in comparable form */
+export const includeWanted = (
+  addresses: readonly string[],
+  { recipient, domain }: { readonly recipient?: string | undefined; readonly domain?: string | undefined },
+): boolean =>
+  (recipient === undefined || addresses.includes(recipient)) &&
+  (domain === undefined || addresses.some((address) => comparableDomainOf(address) === domain))

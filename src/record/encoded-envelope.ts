@@ -22,7 +22,7 @@ const heads = {
   text16: 0xda,
   list16: 0xdc,
 } as const
-/** No place: something stands there that our writer does not write. */
+/** No place: what stands there is left to `decodeEnvelope`. */
 const odd = -1
 
 export class EncodedEnvelope implements EnvelopeFacts {

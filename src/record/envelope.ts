@@ -135,8 +135,9 @@ export function encodeEnvelope(envelope: Envelope): Buffer {
   return payload.end()
 }
 
-/** Fields of every envelope, and of one that has a key or terms; with terms it has more. */
+/** Fields of every envelope. */
 export const fieldsMin = 16
+/** Of one with a key; one with terms has more. */
 export const fieldsWithKey = 20
 /** MessagePack's head of a list whose length has 16 bits. */
 const list16 = 0xdc

@@ -3,7 +3,7 @@
  *    1. delete({ sender: user.address })
  *    2. the address is undefined
  *    3. all mail is deleted */
-import { comparableDomain, comparableDomainOf } from '../../base/mail-address.js'
+import { comparableDomain, comparableDomainOf, includeWanted } from '../../base/mail-address.js'
 import { WaybillError } from '../../errors.js'
 import { queueNameOf, type LaneKind, type QueueName } from '../../lane/lane.js'
 import type { EnvelopeFacts } from '../../record/encoded-envelope.js'
@@ -97,17 +97,12 @@ export const selectsEnvelope = (
 /** May a message match, as far as can be seen without decoding its envelope? */
 export function firstTest(selector: Selector, wallMs: number): (envelope: EnvelopeFacts) => boolean {
   const { recipient, domain } = selector
-  const comparable = domain === undefined ? undefined : comparableDomain(domain)
-  const mayHave = ({ recipients, recipientFrames }: EnvelopeFacts): boolean =>
-    recipientFrames.length > 0 ||
-    ((recipient === undefined || recipients.includes(recipient)) &&
-      (comparable === undefined || isInDomain(recipients, comparable)))
+  const wanted = { recipient, domain: domain === undefined ? undefined : comparableDomain(domain) }
   const asksRecipients = recipient !== undefined || domain !== undefined
+  const mayHave = ({ recipientFrames, recipients }: EnvelopeFacts): boolean =>
+    recipientFrames.length > 0 || includeWanted(recipients, wanted)
   return (envelope) => selectsFacts(selector, envelope, wallMs) && (!asksRecipients || mayHave(envelope))
 }
-
-const isInDomain = (addresses: readonly string[], comparable: string): boolean =>
-  addresses.some((address) => comparableDomainOf(address) === comparable)
 
 function selectsFacts(
   { id, sender, olderThan, tag }: Selector,
@@ -148,7 +143,7 @@ export class AddressMatch {
   add(addresses: readonly string[]): boolean {
     const { recipient, nexthop } = this.#selector
     this.#hasRecipient ||= addresses.includes(recipient!)
-    this.#hasDomain ||= isInDomain(addresses, this.#domain!)
+    this.#hasDomain ||= addresses.some((address) => comparableDomainOf(address) === this.#domain)
     this.#hasNexthop ||= addresses.some((address) =>
       routesTo(this.#options, this.#envelope, address, nexthop!),
     )

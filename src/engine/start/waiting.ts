@@ -26,8 +26,8 @@ export interface WaitingMessage {
 
 /** Messages read at once. */
 const batchCountMax = 256
-/** Messages passed over between two batches: a walk that selects few can be stopped, too. */
-const passedCountMax = 8 * 1024
+/** Of the log, between two batches: a walk that finds nothing can be stopped, too. */
+const passedBytesMax = 2 * 1024 * 1024
 
 /** How far a lane's log may be believed now. Without its marks not at all:
  *    1. started by a verb, and delivered
@@ -83,8 +83,8 @@ export class Stretch {
    * is among them: `waits` tells.
    * @param trust makes the lane trusted further, if it can: asked where what is trusted ends; what
    * is not trusted then is left out
-   * @param isWanted asked about each: only then it is decoded. What it is shown is valid during the
-   * call
+   * @param isWanted asked about each, before a damaged place twice about some: only then it is
+   * decoded. What it is shown is valid during the call
    * @throws WaybillError LOG_CORRUPT, DISK_FAILED, QUEUE_CRASHED; LIST_INCOMPLETE at its end */
   async *batches(
     trust: () => Promise<void>,
@@ -125,10 +125,10 @@ export class Stretch {
     const log = lane.logs?.envelopes ?? this.#parts.journal
     const batch: WaitingMessage[] = []
     const encoded = new EncodedEnvelope()
-    let passedCount = 0
     const visit: PositionVisitor = (window, offset, place, bytes) => {
-      if (kindAt(window, offset) !== kinds.envelope || classAt(window, offset) !== lane.number) return false
-      if (this.#marks.has(place)) return false
+      const isFar = place - from >= passedBytesMax
+      if (kindAt(window, offset) !== kinds.envelope || classAt(window, offset) !== lane.number) return isFar
+      if (this.#marks.has(place)) return isFar
       encoded.aim(window, offset)
       if (isWanted(encoded))
         batch.push({
@@ -136,7 +136,7 @@ export class Stretch {
           place: { lane: lane.number, position: place, bytes, outOfOrder: true },
           timeMs: timeAt(window, offset),
         })
-      return batch.length >= batchCountMax || ++passedCount >= passedCountMax
+      return isFar || batch.length >= batchCountMax
     }
     try {
       return { reached: await this.#parts.life.orEnd(log.read(from, last, visit)), batch }

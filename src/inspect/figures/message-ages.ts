@@ -12,22 +12,22 @@ export interface AgesOf {
   readonly isCounted: (message: MetMessage) => boolean
   /** Milliseconds since 1970. */
   readonly nowMs: number
-  /** Called from time to time, as `Messages.batches` resolves. */
-  readonly onBatch?: () => Promise<void>
+  /** Called behind each so many messages that count. */
+  readonly step?: { readonly messageCount: number; readonly done: () => Promise<void> } | undefined
 }
 
 /** @param report of recipients that cannot be read */
 export async function countAges(
   ages: AgeTable,
   messages: Messages,
-  { bySender, isCounted, nowMs, onBatch }: AgesOf,
+  { bySender, isCounted, nowMs, step }: AgesOf,
   report: Report,
 ): Promise<void> {
   const addAll = (addresses: readonly string[], { acceptedAt }: MetMessage['envelope']): void => {
     for (const address of addresses) ages.add(comparableDomainOf(address), nowMs - acceptedAt)
   }
-  /** @returns whether its recipients must be read from their frames */
-  const add = (message: MetMessage): boolean => {
+  /** @returns whether its recipients must still be read from their frames */
+  const count = (message: MetMessage): boolean => {
     if (!isCounted(message)) return false
     const { envelope } = message
     if (bySender) {
@@ -38,11 +38,14 @@ export async function countAges(
     if (addresses !== undefined) addAll(addresses, envelope)
     return addresses === undefined
   }
-  for await (const batch of messages.batches(add)) {
-    for (const message of batch)
-      addAll((await readableAddresses(message, messages, report)) ?? [], message.envelope)
-    await onBatch?.()
-  }
+  let counted = 0
+  // The walk cannot wait for a step; who goes through a batch can.
+  for await (const batch of messages.batches(step === undefined ? count : isCounted))
+    for (const message of batch) {
+      if (step === undefined || count(message))
+        addAll((await readableAddresses(message, messages, report)) ?? [], message.envelope)
+      if (step !== undefined && ++counted % step.messageCount === 0) await step.done()
+    }
 }
 
 const domainOfSender = (sender: string): string =>

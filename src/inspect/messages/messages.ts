@@ -21,14 +21,15 @@ import type { LaneView, Snapshot } from '../queue/snapshot.js'
 import { readSurviving, windowBytes, type Gap } from '../damage/surviving-frames.js'
 
 const batchCountMax = 1024
+/** Of the log, between two batches: progress is shown, and a walk that finds nothing can be
+ * stopped. */
+const passedBytesMax = 8 * 1024 * 1024
 /** Looks at one place before it counts as damaged. */
 const looksMax = 3
 
 export interface MessagesOptions {
   readonly report: Report
   readonly lane?: Selection['lane']
-  /** Messages between two batches, at most. Default: 32768. */
-  readonly passedCountMax?: number | undefined
   /** Progress, in bytes of all that is to be read. */
   readonly onProgress?: (doneBytes: number, allBytes: number) => void
 }
@@ -141,24 +142,24 @@ export class Messages {
       ? this.#snapshot.journal.endOf
       : async (index: number): Promise<Position> => grid.at(index, grid.segmentBytes)
     const base = this.#doneBytes
-    const { passedCountMax = 32 * 1024 } = this.#options
     const met = new Met(view, uncertain)
-    const reused = Buffer.allocUnsafeSlow(windowBytes)
+    const reused = Buffer.allocUnsafeSlow(Math.min(windowBytes, Math.max(0, end - from)))
     let at = from
     let looks = 0
     while (at < end) {
       const batch: QueuedMessage[] = []
       const findings: Finding[] = []
-      let passedCount = 0
+      const begin = at
       at = await readSurviving(files, {
         from: at,
         end,
         endOf,
         window: reused,
         visit: (window, windowAt, place) => {
+          const isFar = place - begin >= passedBytesMax
           if (kindAt(window, windowAt) !== kinds.envelope || classAt(window, windowAt) !== view.lane)
-            return false
-          if (!waits(place)) return false
+            return isFar
+          if (!waits(place)) return isFar
           try {
             met.aim(window, windowAt)
             if (isWanted(met)) batch.push(met.queued(place))
@@ -166,7 +167,7 @@ export class Messages {
             if (!isDamage(error)) throw error
             findings.push(findingOf(error, files.placeOf(place), 'a message'))
           }
-          return batch.length >= batchCountMax || ++passedCount >= passedCountMax
+          return isFar || batch.length >= batchCountMax
         },
         onGap: async (gap) => {
           if (uncertain) return gap.to

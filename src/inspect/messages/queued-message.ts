@@ -1,6 +1,6 @@
 /** One message of the queue as an inspection finds it, and the selection of messages. */
 import type { ActiveMessage } from '../../active/active-message.js'
-import { comparableDomainOf } from '../../base/mail-address.js'
+import { includeWanted } from '../../base/mail-address.js'
 import type { QueueName } from '../../lane/lane.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import { tagsOf } from '../../record/terms.js'
@@ -55,18 +55,13 @@ function matchesEnvelope({ envelope }: MetMessage, selection: Selection): boolea
   )
 }
 
-/** @param addresses of those that wait */
-export const matchesRecipients = (addresses: readonly string[], { recipient, domain }: Selection): boolean =>
-  (recipient === undefined || addresses.includes(recipient)) &&
-  (domain === undefined || addresses.some((address) => comparableDomainOf(address) === domain))
-
 /** Does it match, as far as it can be seen without reading its recipients from their frames? */
 export function mayMatch(message: MetMessage, selection: Selection): boolean {
   if (!matchesEnvelope(message, selection)) return false
   const { recipient, domain } = selection
   if (recipient === undefined && domain === undefined) return true
-  const { recipients, recipientFrames } = message.envelope
-  return recipientFrames.length > 0 || matchesRecipients(recipients, selection)
+  const { recipientFrames, recipients } = message.envelope
+  return recipientFrames.length > 0 || includeWanted(recipients, selection)
 }
 
 /** May messages of this lane, or that were started from it, be selected? */

@@ -95,7 +95,7 @@ async function reportTwice(messages: Messages, suspects: ReadonlySet<string>, re
   for await (const batch of messages.batches(({ envelope }) => suspects.has(envelope.id)))
     for (const message of batch) {
       const { id } = message.envelope
-      if (message.uncertain || !suspects.has(id)) continue
+      if (message.uncertain) continue
       if (seen.has(id)) report(twice(messages, message))
       seen.add(id)
     }

@@ -3,6 +3,11 @@ import { countText } from '../../../src/base/text.js'
 import { position } from '../../../src/base/position.js'
 import type { Finding } from '../../../src/inspect/damage/finding.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'
+import {
+  addressesIn,
+  readableAddresses,
+  readableDsn,
+} from '../../../src/inspect/messages/waiting-recipients.js'
 import { isStillNeeded, snapshotAt } from '../../../src/inspect/records/past.js'
 import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
 import { UsageError } from '../cli/command.js'
@@ -15,11 +20,6 @@ import {
   type Inspected,
 } from './inspection.js'
 import { jsonOf, listingRule, textOf } from './mailq-text.js'
-import {
-  addressesIn,
-  readableAddresses,
-  readableDsn,
-} from '../../../src/inspect/messages/waiting-recipients.js'
 
 export const logAt: InspectCommand = inspectCommand(
   {

@@ -4,12 +4,13 @@ import { access, constants } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { systemClock } from '../../../src/base/clock.js'
+import { includeWanted } from '../../../src/base/mail-address.js'
 import { ControlChannel } from '../../../src/control/channel.js'
 import { answerBytesMax, readAnswer } from '../../../src/control/protocol.js'
 import { connectQueueSocket, mailqSocket } from '../../../src/disk/queue-socket.js'
 import { WaybillError } from '../../../src/errors.js'
 import type { ListedMessage } from '../../../src/index.js'
-import { matchesRecipients, type Selection } from '../../../src/inspect/messages/queued-message.js'
+import type { Selection } from '../../../src/inspect/messages/queued-message.js'
 import { queueNameOf } from '../../../src/lane/lane.js'
 import { journalDirectory } from '../../../src/log/journal.js'
 import { isStoreUrl } from '../../../src/store/is-store-url.js'
@@ -90,7 +91,7 @@ function matches(message: ListedMessage, selection: Selection): boolean {
     (lane === undefined || lane === message.lane || lane === queueNameOf(message.where)) &&
     (acceptedUntil === undefined || message.acceptedAt <= acceptedUntil) &&
     (tag === undefined || message.tags?.includes(tag) === true) &&
-    matchesRecipients(message.recipients, selection)
+    includeWanted(message.recipients, selection)
   )
 }
 

@@ -1,9 +1,15 @@
 /** `waybill mailq`: lists messages like Postfix's mailq.
  * The queue's owner reads its files, of a running relay as of now; other users ask the relay
  * (mailq-others.ts); `--from` asks any program that speaks ZMailer's format (mailq-from.ts). */
+import { includeWanted } from '../../../src/base/mail-address.js'
 import { countText } from '../../../src/base/text.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'
-import { matchesRecipients, mayMatch } from '../../../src/inspect/messages/queued-message.js'
+import { mayMatch } from '../../../src/inspect/messages/queued-message.js'
+import {
+  addressesIn,
+  readableAddresses,
+  readableDsn,
+} from '../../../src/inspect/messages/waiting-recipients.js'
 import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
 import { droppedCount } from '../../../src/relay/maildrop/maildrop-file.js'
 import { queuePathOf } from '../cli/queue-path.js'
@@ -17,11 +23,6 @@ import {
   type Inspected,
 } from './inspection.js'
 import { selectionOptions, wishesOf } from './listing-options.js'
-import {
-  addressesIn,
-  readableAddresses,
-  readableDsn,
-} from '../../../src/inspect/messages/waiting-recipients.js'
 import { listFrom } from './mailq-from.js'
 import { listForOthers, mayRead } from './mailq-others.js'
 import { RelayRoutes, type Found } from './mailq-relay.js'
@@ -82,7 +83,7 @@ async function list(inspected: Inspected): Promise<number> {
       for (const message of batch) {
         if (tally.count + found.length >= limit) break
         const addresses = addressesIn(message) ?? (await readableAddresses(message, messages, report)) ?? []
-        if (matchesRecipients(addresses, selection)) found.push({ message, addresses })
+        if (includeWanted(addresses, selection)) found.push({ message, addresses })
       }
       const routes = (await relay?.of(found)) ?? []
       for (const [i, { message, addresses }] of found.entries()) {

@@ -45,7 +45,6 @@ export const qshape: InspectCommand = inspectCommand(
 )
 
 const domainWidthMin = 18
-const clearScreen = '\x1b[H\x1b[J'
 
 /** A number is minutes, as in Postfix. @throws UsageError */
 const firstMsOf = (text: string): number =>
@@ -66,7 +65,8 @@ async function show(inspected: Inspected): Promise<number> {
       : Infinity
   const width = parseCount('w', args.one('w') ?? '80', 1)
   const bySender = args.isSet('s')
-  const steps = args.isSet('N') && surroundings.isTerminal ? parseCount('N', args.one('N')!, 1) : undefined
+  const stepCount =
+    args.isSet('N') && surroundings.isTerminal ? parseCount('N', args.one('N')!, 1) : undefined
   const parentsMin =
     args.isSet('p') || args.isSet('m') ? parseCount('m', args.one('m') ?? `${subdomainCountUsual}`, 1) : 0
   const ages = new AgeTable(bucketCount, firstMs, args.isSet('l'))
@@ -77,7 +77,6 @@ async function show(inspected: Inspected): Promise<number> {
     report,
     lane: wanted.length === 1 ? wanted[0] : undefined,
     onProgress: (done, all) => progress.show(done, all),
-    passedCountMax: steps,
   })
   const isCounted = ({ where, lane }: MetMessage): boolean =>
     wanted.some((lanes) => selectsLane(lanes, where, lane))
@@ -85,14 +84,17 @@ async function show(inspected: Inspected): Promise<number> {
     const domains = parentsMin > 0 ? ages.domainsWithParents(parentsMin) : ages.domains
     return [ages.total, ...domains.slice(0, shownMax)]
   }
-  const showNow = async (): Promise<void> => {
-    out.text(clearScreen + textOf(ages.heads, rowsNow(), width))
+  let isShown = false
+  const done = async (): Promise<void> => {
+    isShown = true
+    out.clearScreen()
+    out.text(textOf(ages.heads, rowsNow(), width))
     await out.flush()
   }
-  const onBatch = steps === undefined ? undefined : { onBatch: showNow }
-  await countAges(ages, messages, { bySender, isCounted, nowMs, ...onBatch }, report)
+  const step = stepCount === undefined ? undefined : { messageCount: stepCount, done }
+  await countAges(ages, messages, { bySender, isCounted, nowMs, step }, report)
   progress.end()
-  if (steps !== undefined) out.text(clearScreen)
+  if (isShown) out.clearScreen()
   const rows = rowsNow()
   if (args.isSet('json'))
     for (const { domain, total, buckets } of rows)

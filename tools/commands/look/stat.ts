@@ -65,12 +65,14 @@ async function rowsOf(
     onProgress: (done, all) => progress.show(done, all),
   })
   await messages.each(({ where, lane, active, envelope, waitingCount, dueAt }) => {
+    // Damage shows when they are read.
+    const { dataBytes, acceptedAt } = envelope
     // A message whose replacement is not trusted yet already waits in that lane.
     const row = rows.get(where === 'active' ? activeLane : (active?.replacement?.lane ?? lane))!
     row.count++
     row.recipientCount += waitingCount
-    row.dataBytes += envelope.dataBytes
-    row.oldestAt = Math.min(row.oldestAt, envelope.acceptedAt)
+    row.dataBytes += dataBytes
+    row.oldestAt = Math.min(row.oldestAt, acceptedAt)
     row.nextDueAt = Math.min(row.nextDueAt, dueAt)
   })
   return [...rows.values()].sort((a, b) => order(a) - order(b))

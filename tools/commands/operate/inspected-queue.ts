@@ -14,15 +14,15 @@ import {
 import type { ListedMessage, Route, Selector } from '../../../src/index.js'
 import type { Finding } from '../../../src/inspect/damage/finding.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'
-import { QueueDirectory } from '../../../src/inspect/queue/queue-directory.js'
-import type { QueuedMessage } from '../../../src/inspect/messages/queued-message.js'
-import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
-import { sentenceOf } from '../look/inspection.js'
 import {
   addressesIn,
   readableAddresses,
   readableDsn,
 } from '../../../src/inspect/messages/waiting-recipients.js'
+import { QueueDirectory } from '../../../src/inspect/queue/queue-directory.js'
+import type { QueuedMessage } from '../../../src/inspect/messages/queued-message.js'
+import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
+import { sentenceOf } from '../look/inspection.js'
 
 /** Routes are known only to a relay. */
 export const routeWithoutRelay = (recipient: string): Route => ({

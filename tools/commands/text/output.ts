@@ -49,6 +49,11 @@ export class Output {
     this.#piece += `${escapedJson(JSON.stringify(value))}\n`
   }
 
+  /** What is written next begins at the top of an empty terminal. */
+  clearScreen(): void {
+    this.#piece += '\x1b[H\x1b[J'
+  }
+
   /** A piece is full: `flush` should be awaited. */
   get isFull(): boolean {
     return this.#piece.length >= pieceLengthMax

@@ -57,9 +57,10 @@ export class LaneCounter {
         if (where === 'active') return false
         // While a replacement is not trusted yet, the lane is the old one.
         const number = active?.replacement?.lane ?? lane
+        const { dataBytes } = envelope
         const known = byLane.get(number) ?? { count: 0, dataBytes: 0 }
         known.count++
-        known.dataBytes += envelope.dataBytes
+        known.dataBytes += dataBytes
         byLane.set(number, known)
         return false
       }
