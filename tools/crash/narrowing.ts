@@ -44,6 +44,7 @@ export const narrowings: readonly Edit[] = [
   size('engine/start/lane-reading.js', 'readAheadLow', '32', 1),
   size('engine/start/waiting.js', 'batchCountMax', '256', 2),
   size('engine/start/waiting.js', 'passedBytesMax', '2 * 1024 * 1024', 700),
+  size('inspect/messages/messages.js', 'passedBytesMax', '8 * 1024 * 1024', 700),
   size('admin/select/listing.js', 'recipientsReadMax', '1000', 2),
   size('engine/message/message-reader.js', 'pieceBytes', '256 * 1024', 700),
   size('engine/settle/settle.js', 'workersMax', '64', 1),

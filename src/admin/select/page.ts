@@ -2,6 +2,7 @@
  * Invariant: a page costs a bounded time and bounded memory, however many messages the queue has
  * and however few match; a cursor is a place in a log, never a number of messages to pass over.
  * Messages that move between two pages are listed twice or not at all; all others once. */
+import type { Clock } from '../../base/clock.js'
 import { checkOptionNames, integerOption, signalOption } from '../../base/options.js'
 import { position, type Position } from '../../base/position.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
@@ -9,7 +10,8 @@ import type { ActiveMessage } from '../../active/active-message.js'
 import type { Lane } from '../../lane/lane.js'
 import type { Engine } from '../../engine/engine.js'
 import type { Parts } from '../../engine/life/parts.js'
-import { Stretch } from '../../engine/start/waiting.js'
+import { Stretch, type WantedTest } from '../../engine/start/waiting.js'
+import type { EnvelopeFacts } from '../../record/encoded-envelope.js'
 import { pinSegments, unpinSegments } from '../../engine/checkpoint/pinning.js'
 import {
   checkAborted,
@@ -20,7 +22,14 @@ import {
   type ListedMessage,
   type Selected,
 } from './listing.js'
-import { checkSelector, selectsActive, selectsLane, selectsUnread, type Selector } from './selector.js'
+import {
+  checkSelector,
+  firstTest,
+  selectsActive,
+  selectsLane,
+  selectsUnread,
+  type Selector,
+} from './selector.js'
 import { checkAllRead, WalkDamage } from './walk-damage.js'
 
 export interface PageOptions {
@@ -103,6 +112,64 @@ function lanesFrom(parts: Parts, selector: Selector, cursor: Cursor | undefined)
     .sort((a, b) => a.number - b.number)
 }
 
+/** Messages between two looks at the clock. */
+const untimedCount = 256
+
+/** Passes over the messages of a lane that do not match, except where the page may end: a cursor is
+ * the place of one that was looked at. */
+class Passing {
+  readonly #mayMatch: (envelope: EnvelopeFacts) => boolean
+  readonly #clock: Clock
+  readonly #from: Position | undefined
+  readonly #untilMs: number
+  #left: number
+  #passedCount = 0
+  readonly #passedBefore = new Map<Position, number>()
+
+  /** @param bounds `from` is not looked at again */
+  constructor(
+    { options }: Parts,
+    selector: Selector,
+    bounds: { readonly from: Position | undefined; readonly lookMax: number; readonly untilMs: number },
+  ) {
+    this.#mayMatch = firstTest(selector, options.clock.wallMs())
+    this.#clock = options.clock
+    this.#from = bounds.from
+    this.#left = bounds.lookMax
+    this.#untilMs = bounds.untilMs
+  }
+
+  readonly isWanted: WantedTest = (envelope, at) => {
+    if (at === this.#from) return false
+    this.#left--
+    if (!this.#mayEnd && !this.#mayMatch(envelope)) {
+      this.#passedCount++
+      return false
+    }
+    this.#passedBefore.set(at, this.#passedCount)
+    this.#passedCount = 0
+    return true
+  }
+
+  /** Messages that were passed over between this wanted one and the one before it. */
+  countBefore(at: Position): number {
+    const count = this.#passedBefore.get(at)!
+    this.#passedBefore.delete(at)
+    return count
+  }
+
+  /** The same behind the last wanted one. */
+  get countAtEnd(): number {
+    return this.#passedCount
+  }
+
+  get #mayEnd(): boolean {
+    if (this.#left <= 0) return true
+    const isTimed = this.#passedCount % untimedCount === untimedCount - 1
+    return isTimed && this.#clock.monotonicMs() >= this.#untilMs
+  }
+}
+
 /** The page that is being made. */
 class Page {
   readonly #parts: Parts
@@ -173,12 +240,17 @@ class Page {
     const from = cursor?.among === 'waiting' && cursor.lane === lane.number ? cursor.at : undefined
     if (from !== undefined && !(await this.#isPlace(lane, from))) throw noCursor()
     const stretch = new Stretch(this.#parts, lane, from)
+    const passing = new Passing(this.#parts, this.#selector, {
+      from,
+      lookMax: this.#lookMax - this.#lookedAtCount,
+      untilMs: this.#untilMs,
+    })
     try {
-      for await (const batch of stretch.batches(trust)) {
+      for await (const batch of stretch.batches(trust, passing.isWanted)) {
         checkAborted(this.#signal)
         for (const message of batch) {
           const { position: at } = message.place
-          if (at === from) continue
+          this.#lookedAtCount += passing.countBefore(at)
           const isMatch = matchesWaiting(this.#parts, message, this.#selector)
           await this.#look({ kind: 'waiting', lane, message }, isMatch)
           if (!this.#isFull) continue
@@ -192,6 +264,7 @@ class Page {
     } finally {
       stretch.end()
     }
+    this.#lookedAtCount += passing.countAtEnd
   }
 
   async #look(found: Selected, isMatch: boolean | Promise<boolean>): Promise<void> {

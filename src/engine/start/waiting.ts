@@ -24,6 +24,9 @@ export interface WaitingMessage {
   readonly timeMs: number
 }
 
+/** @param envelope valid during the call, @param at where it stands in its lane */
+export type WantedTest = (envelope: EnvelopeFacts, at: Position) => boolean
+
 /** Messages read at once. */
 const batchCountMax = 256
 /** Of the log, between two batches: a walk that finds nothing can be stopped, too. */
@@ -84,11 +87,11 @@ export class Stretch {
    * @param trust makes the lane trusted further, if it can: asked where what is trusted ends; what
    * is not trusted then is left out
    * @param isWanted asked about each, before a damaged place twice about some: only then it is
-   * decoded. What it is shown is valid during the call
+   * decoded
    * @throws WaybillError LOG_CORRUPT, DISK_FAILED, QUEUE_CRASHED; LIST_INCOMPLETE at its end */
   async *batches(
     trust: () => Promise<void>,
-    isWanted: (envelope: EnvelopeFacts) => boolean = () => true,
+    isWanted: WantedTest = () => true,
   ): AsyncGenerator<readonly WaitingMessage[]> {
     if (this.#damage !== undefined) throw this.#damage
     let at = this.#from
@@ -119,7 +122,7 @@ export class Stretch {
   async #read(
     from: Position,
     last: Position,
-    isWanted: (envelope: EnvelopeFacts) => boolean,
+    isWanted: WantedTest,
   ): Promise<{ readonly batch: readonly WaitingMessage[]; readonly reached: Position }> {
     const { lane } = this
     const log = lane.logs?.envelopes ?? this.#parts.journal
@@ -130,7 +133,7 @@ export class Stretch {
       if (kindAt(window, offset) !== kinds.envelope || classAt(window, offset) !== lane.number) return isFar
       if (this.#marks.has(place)) return isFar
       encoded.aim(window, offset)
-      if (isWanted(encoded))
+      if (isWanted(encoded, place))
         batch.push({
           envelope: encoded.decode(),
           place: { lane: lane.number, position: place, bytes, outOfOrder: true },

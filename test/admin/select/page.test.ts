@@ -1,5 +1,5 @@
 /** Pages of a listing, dry runs, and one message with its data: on the simulated disk. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { ListedMessage } from '../../../src/admin/select/listing.js'
 import type { PageOptions } from '../../../src/admin/select/page.js'
 import type { Selector } from '../../../src/admin/select/selector.js'
@@ -71,6 +71,20 @@ test('a page looks at so many messages at the most, and the next one goes on beh
     expect(pages.length).toBeGreaterThan(8)
     expect(pages.flatMap(idsOf)).toEqual([ids[20]])
     expect(lookedAtCount).toBe(25)
+  })
+})
+
+test('a page that finds nothing ends in time, too', async () => {
+  await simulated(async (stage) => {
+    const ids = await deferredQueue(stage, 600)
+    let nowMs = stage.clock.monotonicMs()
+    const clock = vi.spyOn(stage.clock, 'monotonicMs').mockImplementation(() => (nowMs += 250))
+    const { pages, lookedAtCount } = await paged(stage, { recipient: 'r599@example.net' }, {})
+    clock.mockRestore()
+    // One ends behind the match in any case.
+    expect(pages.length).toBeGreaterThan(2)
+    expect(pages.flatMap(idsOf)).toEqual([ids[599]])
+    expect(lookedAtCount).toBe(600)
   })
 })
 
