@@ -208,15 +208,15 @@ class Met implements MetMessage {
   readonly lane: number
   readonly waiting: undefined
   readonly active: undefined
-  readonly uncertain: boolean
   readonly #view: LaneView
+  readonly #uncertain: boolean
   #timeMs = 0
 
   constructor(view: LaneView, uncertain: boolean) {
     this.where = queueNameOf(view.kind)
     this.lane = view.lane
     this.#view = view
-    this.uncertain = uncertain || view.isGuessed
+    this.#uncertain = uncertain || view.isGuessed
   }
 
   /** @throws WaybillError LOG_CORRUPT */
@@ -236,7 +236,7 @@ class Met implements MetMessage {
 
   /** Apart from the walk. */
   queued(at: Position): QueuedMessage {
-    const { where, lane, waiting, waitingCount, dueAt, active, uncertain } = this
+    const { where, lane, waiting, waitingCount, dueAt, active } = this
     const envelope = this.envelope.decode()
     return {
       envelope,
@@ -249,7 +249,7 @@ class Met implements MetMessage {
       waitingCount,
       notes: envelope.notes,
       active,
-      uncertain,
+      uncertain: this.#uncertain,
     }
   }
 }
