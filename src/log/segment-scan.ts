@@ -2,7 +2,15 @@
  * Invariant: every visited frame is valid. The caller decides what an invalid one means: damage, or
  * the end of what was written. */
 import type { DiskFile } from '../disk/disk.js'
-import { frameBytesAt, frameHeaderBytes, kindAt, timeAt, kinds, verifyFrame } from '../record/frame.js'
+import {
+  frameBytesAt,
+  frameHeaderBytes,
+  isKindAt,
+  kindAt,
+  timeAt,
+  kinds,
+  verifyFrame,
+} from '../record/frame.js'
 import { batchChecksum, commitAt, commitEndingAt, type Commit } from './commit-frame.js'
 import { blockBytes, segmentHeaderBytes, type ReadSegmentHeader } from './segment.js'
 
@@ -47,7 +55,7 @@ export async function scanFrames(
     else {
       // A frame longer than the window, or with a wrong length: a window of that length decides. A
       // frame that would fit the window but was not read whole stands at the end of a cut file.
-      const bytes = length < frameHeaderBytes ? 0 : frameBytesAt(window, 0)
+      const bytes = length < frameHeaderBytes || !isKindAt(window, 0) ? 0 : frameBytesAt(window, 0)
       if (bytes <= window.length || offset + bytes > end) return offset
       window = Buffer.allocUnsafe(bytes)
     }

@@ -32,7 +32,7 @@ export const kinds = {
 export type KindName = keyof typeof kinds
 export type Kind = (typeof kinds)[KindName]
 
-export const kindMax: number = kinds.outcome
+const kindMax = kinds.outcome
 
 export const kindName = (kind: number): KindName | undefined =>
   (Object.keys(kinds) as KindName[]).find((name) => kinds[name] === kind)
@@ -46,6 +46,12 @@ export const payloadBytesAt = (buffer: Buffer, at: number): number =>
 export const frameBytesAt = (buffer: Buffer, at: number): number => frameBytes(payloadBytesAt(buffer, at))
 
 export const kindAt = (buffer: Buffer, at: number): number => buffer[at + 7]!
+
+/** Can a frame begin there? What it says of its length means nothing otherwise. */
+export const isKindAt = (buffer: Buffer, at: number): boolean => {
+  const kind = kindAt(buffer, at)
+  return kind > 0 && kind <= kindMax
+}
 
 /** The lane that the record belongs to. */
 export const classAt = (buffer: Buffer, at: number): number => buffer[at + 8]! | (buffer[at + 9]! << 8)
@@ -102,9 +108,7 @@ export function sealFrame(
 /** Bytes of the valid frame at `at`, padding included, or 0.
  * @param end the frame must end here or before */
 export function verifyFrame(buffer: Buffer, at: number, end: number, seed: number): number {
-  if (at + frameHeaderBytes > end) return 0
-  const kind = kindAt(buffer, at)
-  if (kind === 0 || kind > kindMax) return 0
+  if (at + frameHeaderBytes > end || !isKindAt(buffer, at)) return 0
   const payloadBytes = payloadBytesAt(buffer, at)
   const bytes = frameBytes(payloadBytes)
   if (at + bytes > end) return 0

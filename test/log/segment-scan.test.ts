@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { isWaybillError } from '../../src/errors.js'
 import { JournalReader } from '../../src/log/journal-reader.js'
 import { SegmentFiles } from '../../src/log/segment-files.js'
+import { scanFrames } from '../../src/log/segment-scan.js'
 import { segmentHeaderBytes, segmentName } from '../../src/log/segment.js'
 import {
   frameBytes,
@@ -15,7 +16,7 @@ import {
   verifyFrame,
 } from '../../src/record/frame.js'
 import { findTail, type JournalTail } from '../../src/recovery/journal-tail.js'
-import { memoryDisk } from './memory-disk.js'
+import { memoryDisk, memoryFile } from './memory-disk.js'
 import { SegmentContent, seedOf } from './segment-content.js'
 
 const segmentBytes = 8 * 4096
@@ -316,4 +317,21 @@ test('the last commit is found wherever it lies', async () => {
       const { end } = await findTail(files, [segmentName(0)])
       expect(end).toBe(log.batches[2]!.end)
     }
+})
+
+test('of text that is no frame no longer piece is read than a window, whatever length it would be', async () => {
+  const bytes = Buffer.alloc(1024 * 1024, 'lines of an earlier mail, where a frame would stand. ')
+  const end = 16 * 1024 * 1024
+  expect(payloadBytesAt(bytes, 0)).toBeGreaterThan(128 * 1024)
+  expect(payloadBytesAt(bytes, 0)).toBeLessThan(end)
+  const { read } = memoryFile(bytes)
+  const reads: number[] = []
+  const counted = {
+    read: (into: Buffer, from: number): Promise<number> => {
+      reads.push(into.length)
+      return read(into, from)
+    },
+  }
+  expect(await scanFrames(counted, 1, 0, end, () => undefined)).toBe(0)
+  expect(Math.max(...reads)).toBeLessThanOrEqual(64 * 1024)
 })

@@ -6,7 +6,7 @@ import { position, type Position } from '../../base/position.js'
 import type { DiskFile } from '../../disk/disk.js'
 import type { PositionVisitor, SegmentFiles } from '../../log/segment-files.js'
 import { scanFrames } from '../../log/segment-scan.js'
-import { frameBytesAt, frameHeaderBytes, kindMax, verifyFrame } from '../../record/frame.js'
+import { frameBytesAt, frameHeaderBytes, isKindAt, verifyFrame } from '../../record/frame.js'
 import { isDamage, reasonOf } from './finding.js'
 
 /** A stretch that does not verify. */
@@ -101,8 +101,7 @@ export async function nextFrame(
     if (length < frameHeaderBytes) return end
     let at = 0
     for (; at + frameHeaderBytes <= length; at += 8) {
-      const kind = window[at + 7]!
-      if (kind === 0 || kind > kindMax) continue
+      if (!isKindAt(window, at)) continue
       const bytes = frameBytesAt(window, at)
       if (base + at + bytes > end || bytes > budget) continue
       if (at + bytes > length) {
