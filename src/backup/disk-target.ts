@@ -1,6 +1,7 @@
 /** A copy on a disk, as files.
  * Invariant: every file and every name is durable before `finish` settles. */
 import type { Disk, DiskFile } from '../disk/disk.js'
+import { zeroes } from '../disk/zeroes.js'
 import type { BackupTarget } from './copy.js'
 import type { PlannedFile } from './plan.js'
 
@@ -67,7 +68,7 @@ export class DiskTarget implements BackupTarget {
 }
 
 async function writeZeroes(file: DiskFile, from: number, to: number): Promise<void> {
-  const zeroes = Buffer.alloc(Math.min(zeroBytes, Math.max(0, to - from)))
-  for (let at = from; at < to; at += zeroes.length)
-    await file.write(zeroes.subarray(0, Math.min(zeroes.length, to - at)), at)
+  const chunk = zeroes(Math.min(zeroBytes, Math.max(0, to - from)))
+  for (let at = from; at < to; at += chunk.length)
+    await file.write(chunk.subarray(0, Math.min(chunk.length, to - at)), at)
 }

@@ -8,6 +8,7 @@
  * 4. A failed write or sync of content ends this life; a disk too full to extend does not. */
 import { assert } from '../base/assert.js'
 import type { Position } from '../base/position.js'
+import { zeroes } from '../disk/zeroes.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import {
   frameBytes,
@@ -87,8 +88,8 @@ export class LaneLog {
     const offset = grid.offsetOf(this.#end)
     const lengthBytes = offset > segmentHeaderBytes ? offset : 0
     const roomBytesMax = this.#stepBytesAt(offset) + 2 * padBytesMax
-    const zeroes = Buffer.alloc(Math.min(roomBytesMax, grid.segmentBytes - offset))
-    const roomBytes = await this.#segments.cut(grid.indexOf(this.#end), lengthBytes, zeroes)
+    const room = zeroes(Math.min(roomBytesMax, grid.segmentBytes - offset))
+    const roomBytes = await this.#segments.cut(grid.indexOf(this.#end), lengthBytes, room)
     if (roomBytes > 0) this.#allocatedEnd = this.#after(grid.indexOf(this.#end), offset + roomBytes)
   }
 
@@ -197,15 +198,13 @@ export class LaneLog {
 
   async #extendWhileNeeded(): Promise<void> {
     const { grid } = this.files
-    let zeroes = Buffer.alloc(0)
     for (;;) {
       const index = grid.indexOf(this.#allocatedEnd)
       const offset = grid.offsetOf(this.#allocatedEnd)
       const stepBytes = this.#stepBytesAt(offset)
       if (this.#allocatedEnd >= this.#target(this.#wantedBytes + stepBytes)) break
-      if (zeroes.length < stepBytes) zeroes = Buffer.alloc(stepBytes)
       const bytes = Math.min(stepBytes, grid.segmentBytes - offset)
-      await this.#segments.allocate(index, offset, zeroes.subarray(0, bytes))
+      await this.#segments.allocate(index, offset, zeroes(bytes))
       this.#allocatedEnd = this.#after(index, offset + bytes)
     }
   }

@@ -12,6 +12,7 @@
 import { assert } from '../base/assert.js'
 import { fileSystemTraits, type Disk, type DiskFile, type DiskTraits } from '../disk/disk.js'
 import { unlinkIfThere } from '../disk/names.js'
+import { zeroes } from '../disk/zeroes.js'
 import { isWaybillError, type WaybillError } from '../errors.js'
 import { encodeSegmentHeader, segmentName } from './segment.js'
 
@@ -281,13 +282,13 @@ export class SegmentPool {
  * call costs a turn of the event loop: where a turn is long, a new queue used up its segments
  * faster than they were made. */
 async function writeZeroes(file: DiskFile, lengthBytes: number): Promise<void> {
-  const zeroes = Buffer.alloc(Math.min(fillChunkBytes, lengthBytes))
+  const chunk = zeroes(Math.min(fillChunkBytes, lengthBytes))
   let syncing: Promise<void> | undefined
-  for (let at = 0; at < lengthBytes; at += zeroes.length) {
-    const writing = file.write(zeroes.subarray(0, Math.min(zeroes.length, lengthBytes - at)), at)
+  for (let at = 0; at < lengthBytes; at += chunk.length) {
+    const writing = file.write(chunk.subarray(0, Math.min(chunk.length, lengthBytes - at)), at)
     const [synced, written] = await Promise.allSettled([syncing, writing])
     // What a sync says goes before a full disk, which does not end the life.
     for (const call of [synced, written]) if (call.status === 'rejected') throw call.reason
-    syncing = at + zeroes.length < lengthBytes ? file.sync() : undefined
+    syncing = at + chunk.length < lengthBytes ? file.sync() : undefined
   }
 }
