@@ -6,6 +6,7 @@ import type { ActiveMessage } from '../active/active-message.js'
 import { nowhere, type Position } from '../base/position.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import { Accept } from './accept/accept.js'
+import type { Progress } from './accept/inflow.js'
 import { Checkpointer } from './checkpoint/checkpointer.js'
 import { unlessFull } from './life/unless-full.js'
 import { Schedule } from './schedule/schedule.js'
@@ -51,7 +52,7 @@ export class Engine {
     this.#facts = facts
     this.#recollection = recollection
     const { active, options } = parts
-    this.accept = new Accept(parts)
+    this.accept = new Accept(parts, { progress: () => this.#progress(), onAccepted: () => this.#wakeLater() })
     this.reclaim = new Reclaim(parts)
     this.#outliving = new Outliving(parts.journal, () => this.reclaim.isFull)
     this.settle = new Settle(parts, this.#orders, {
@@ -94,6 +95,7 @@ export class Engine {
         active.count - Math.min(this.settle.asideCount, options.activeCountMax) < options.activeCountMax &&
         this.dispatch.hasRoom,
       isHopeless: () => this.reclaim.isFull && this.dispatch.underWayCount === 0,
+      acceptedEnd: () => this.accept.acceptedEnd,
       isAtRest: () => active.count === this.settle.asideCount,
       isAsideFull: () => this.settle.asideCount >= options.activeCountMax / 2,
       onStart: (message, nowMs) => {
@@ -119,15 +121,27 @@ export class Engine {
     return this.#recovering
   }
 
+  /** A turn later: submissions of callers that resume now go to the disk first, and deliveries are
+   * recorded meanwhile. */
+  #wakeLater(): void {
+    this.#parts.options.clock.soon(() => this.intake.wake())
+  }
+
+  #progress(): Progress {
+    const { active } = this.#parts
+    return {
+      answeredCount: this.dispatch.answeredCount,
+      endedCount: active.endedCount,
+      activeCount: active.count - this.settle.asideCount,
+    }
+  }
+
   /** The journal is durable up to `end`. */
   durable(end: Position): void {
     this.accept.durable(end)
     this.dispatch.durable()
     this.#parts.outcomes.copy()
     this.#outliving.look()
-    // A turn later: submissions of callers that resume now go to the disk first, and deliveries are
-    // recorded meanwhile.
-    this.#parts.options.clock.soon(() => this.intake.wake())
     this.checkpointer.want()
   }
 

@@ -7,7 +7,7 @@ import { crc32 } from '../../base/checksum.js'
 import { LinkedList, type Linked } from '../../base/linked-list.js'
 import { MessageIds } from '../../base/message-id.js'
 import { onAbort } from '../../base/on-abort.js'
-import { position, type Position } from '../../base/position.js'
+import { nowhere, position, type Position } from '../../base/position.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { incomingLane } from '../../lane/lane.js'
 import { untouched, type Envelope } from '../../record/envelope.js'
@@ -15,6 +15,7 @@ import { appendGroup, messageGroup, type MessageGroup } from '../message/message
 import type { Parts } from '../life/parts.js'
 import { DataCheck } from './data-check.js'
 import { checkFits } from './group-fits.js'
+import { Inflow, type Progress } from './inflow.js'
 import { PlainMail } from './plain-mail.js'
 import { RoomTurns } from './room-turns.js'
 import { SpaceWatch } from './space-watch.js'
@@ -41,6 +42,12 @@ interface StreamInHand extends Linked<StreamInHand> {
   readonly stream: Readable
 }
 
+export interface AcceptOptions {
+  readonly progress: () => Progress
+  /** Some have settled: their mail may be started. */
+  readonly onAccepted: () => void
+}
+
 export class Accept {
   readonly #parts: Parts
   readonly #ids: MessageIds
@@ -49,9 +56,15 @@ export class Accept {
   readonly #streams = new LinkedList<StreamInHand>()
   readonly #turns = new RoomTurns()
   readonly #plain: PlainMail
+  readonly #options: AcceptOptions
+  readonly #inflow = new Inflow()
+  #durableEnd: Position = nowhere
+  /** Behind it stand submissions that are durable, and settle in a later turn. */
+  #settledEnd: Position = nowhere
 
-  constructor(parts: Parts) {
+  constructor(parts: Parts, options: AcceptOptions) {
     this.#parts = parts
+    this.#options = options
     this.#plain = new PlainMail(parts)
     this.#ids = new MessageIds(parts.options.prng)
     this.space = new SpaceWatch(parts, () => this.roomChanged())
@@ -91,9 +104,24 @@ export class Accept {
 
   /** The journal is durable up to here: tickets settle, in order. */
   durable(end: Position): void {
-    this.#tickets.settle(end)
+    const isSettling = this.#settledEnd < this.#durableEnd
+    this.#durableEnd = end
+    if (!isSettling) this.#settle()
     this.space.look()
     this.roomChanged()
+  }
+
+  /** Mail behind it is not started yet: its submitter, who is to know its id first, has not heard
+   * of it. */
+  get acceptedEnd(): Position {
+    return this.#settledEnd < this.#durableEnd ? this.#settledEnd : position(Infinity)
+  }
+
+  #settle(): void {
+    const { life, options } = this.#parts
+    this.#settledEnd = this.#tickets.settle(this.#durableEnd, this.#inflow.next(this.#options.progress()))
+    this.#options.onAccepted()
+    if (this.#settledEnd < this.#durableEnd) options.clock.soon(() => life.guard(() => this.#settle()))
   }
 
   /** There may be room for waiting submissions. */
@@ -103,7 +131,7 @@ export class Accept {
 
   /** The end of this life. */
   fail(error: unknown): void {
-    this.#tickets.fail(error)
+    this.#tickets.fail(error, this.#durableEnd)
     for (const { stream } of this.#streams) stream.destroy(this.#parts.life.reason)
     this.roomChanged()
   }

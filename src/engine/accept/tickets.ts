@@ -1,7 +1,7 @@
 /** Submissions that wait until they are durable, in the order of their ends.
- * Invariant: each ticket settles once: when everything before its end is durable, or with the error
- * that ended this life. */
-import type { Position } from '../../base/position.js'
+ * Invariant: each ticket settles once: when everything before its end is durable, and it is its
+ * turn, or with the error that ended this life. */
+import { nowhere, type Position } from '../../base/position.js'
 import { Ring } from '../../base/ring.js'
 import type { Envelope } from '../../record/envelope.js'
 import { taggedBy, tagsOf } from '../../record/terms.js'
@@ -33,6 +33,7 @@ class Ticket {
 export class Tickets {
   readonly #events: QueueEmitter
   readonly #waiting = new Ring<Ticket>()
+  #settledEnd: Position = nowhere
 
   constructor(events: QueueEmitter) {
     this.#events = events
@@ -43,11 +44,15 @@ export class Tickets {
     return new Promise((resolve, reject) => this.#waiting.push(new Ticket(end, envelope, resolve, reject)))
   }
 
-  /** The journal is durable up to here. */
-  settle(end: Position): void {
+  /** The journal is durable up to `end`: so many settle, in order.
+   * @returns up to where all have settled */
+  settle(end: Position, countMax: number): Position {
     const listening = this.#events.listenerCount('accepted') > 0
+    let left = countMax
     for (let ticket = this.#waiting.peek(); ticket !== undefined && ticket.end <= end;) {
+      if (left-- === 0) return this.#settledEnd
       this.#waiting.shift()
+      this.#settledEnd = ticket.end
       const { id, sender, recipientCount, dataBytes } = ticket.envelope
       ticket.resolve({ id })
       if (listening)
@@ -60,11 +65,13 @@ export class Tickets {
         })
       ticket = this.#waiting.peek()
     }
+    return end
   }
 
-  /** The end of this life. */
-  fail(error: unknown): void {
+  /** The end of this life, in which the journal was durable up to `durableEnd`. */
+  fail(error: unknown, durableEnd: Position): void {
     for (let ticket = this.#waiting.shift(); ticket !== undefined; ticket = this.#waiting.shift())
-      ticket.reject(error)
+      if (ticket.end <= durableEnd) ticket.resolve({ id: ticket.envelope.id })
+      else ticket.reject(error)
   }
 }

@@ -73,6 +73,7 @@ export class Dispatch {
   readonly #ready = new Ring<ActiveMessage>()
   /** Attempts that have no outcome yet. */
   #underWay = 0
+  #answeredCount = 0
   /** Called when there are none. */
   readonly #untilStill: (() => void)[] = []
   /** The clocks at the beginning of a run, while it lasts: transports that answer at once are
@@ -132,6 +133,11 @@ export class Dispatch {
       if (change.retry !== undefined) this.#scheduler.limitsChanged(nowMs)
     })
     this.wake()
+  }
+
+  /** Attempts that were answered in this life. */
+  get answeredCount(): number {
+    return this.#answeredCount
   }
 
   /** Attempts that may bring about an end. */
@@ -305,6 +311,7 @@ export class Dispatch {
     const { options } = this.#parts
     traceAnswer(entry, report.outcomes)
     this.#underWay--
+    this.#answeredCount++
     this.#parts.journal.kept.giveUp(outcomeBytesMost(entry.recipients.length))
     const { message } = entry.message
     this.#suspects.cleared(message)

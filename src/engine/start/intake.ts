@@ -5,7 +5,7 @@
 import { Ring } from '../../base/ring.js'
 import { ActiveMessage, PlaceInTurn, type EnvelopePlace } from '../../active/active-message.js'
 import type { Timer } from '../../base/clock.js'
-import type { Position } from '../../base/position.js'
+import { position, type Position } from '../../base/position.js'
 import type { Lane } from '../../lane/lane.js'
 import type { Candidate } from '../../lane/runner.js'
 import { kinds } from '../../record/frame.js'
@@ -30,6 +30,8 @@ export interface IntakeOptions {
   readonly hasRoom: () => boolean
   /** Nobody waits for it: the disk is full, and nothing is under way that could make some. */
   readonly isHopeless: () => boolean
+  /** New mail behind it is not started. */
+  readonly acceptedEnd: () => Position
   /** Nothing is left to do now with the active messages there are. */
   readonly isAtRest: () => boolean
   /** So many wait in memory for their time that others wait where they are. */
@@ -167,7 +169,9 @@ export class Intake {
 
   #startNext(lane: Lane, step: Step): boolean {
     this.#reading.readAhead(lane)
-    const candidate = lane.runner.peek(trustedEndOf(this.#parts, lane))
+    const trustedEnd = trustedEndOf(this.#parts, lane)
+    const acceptedEnd = lane.kind === 'incoming' ? this.#options.acceptedEnd() : trustedEnd
+    const candidate = lane.runner.peek(position(Math.min(trustedEnd, acceptedEnd)))
     if (candidate === undefined || !this.#parts.options.deliver) return false
     if (lane.intervalMs > 0 && this.#waitMs(lane, candidate, step) > 0) return false
     this.#start(lane, candidate, step)
@@ -246,19 +250,20 @@ export class Intake {
     return undefined
   }
 
-  #start(lane: Lane, { envelope, position, bytes, data }: Candidate, step: Step): void {
-    const place = new PlaceInTurn(lane.number, position, bytes)
-    const at = this.#appendStart(lane, place, step)
+  #start(lane: Lane, { envelope, position: at, bytes, data }: Candidate, step: Step): void {
+    const place = new PlaceInTurn(lane.number, at, bytes)
+    const start = this.#appendStart(lane, place, step)
     lane.runner.take()
     const dataAt = dataPosition(envelope.data)
     if (dataAt > lane.dataFloor) lane.dataFloor = dataAt
-    this.#activate(new ActiveMessage(envelope, place, at, undefined), data, step)
+    this.#activate(new ActiveMessage(envelope, place, start, undefined), data, step)
   }
 
-  #appendStart(lane: Lane, { position, bytes, outOfOrder }: EnvelopePlace, { wallMs }: Step): Position {
+  #appendStart(lane: Lane, place: EnvelopePlace, { wallMs }: Step): Position {
     const { journal } = this.#parts
+    const { position: at, bytes, outOfOrder } = place
     journal.aim()
-    writeStart({ envelope: position, envelopeBytes: bytes, outOfOrder, carried: undefined })
+    writeStart({ envelope: at, envelopeBytes: bytes, outOfOrder, carried: undefined })
     lane.namedAt = journal.appendAlone(kinds.start, lane.number, wallMs)
     return lane.namedAt
   }
