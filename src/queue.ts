@@ -149,7 +149,7 @@ export class Queue extends Listenable {
    * them from then on sees it. @throws WaybillError QUEUE_CRASHED by rejection */
   written(): Promise<void> {
     this.#parts.life.check()
-    return this.#parts.journal.whenDurable(this.#parts.journal.end)
+    return this.#engine.allDurable()
   }
 
   /** No attempts until released. Messages on hold before are not counted.
@@ -267,7 +267,7 @@ export class Queue extends Listenable {
    * Nothing is written, and nothing undoes it: `crash()` follows.
    * @throws WaybillError by rejection: OPTION_INVALID, QUEUE_CRASHED */
   drain(options: DrainOptions = {}): Promise<DrainResult> {
-    return drain(this.#parts, this.#engine.dispatch, options)
+    return drain(this.#parts.life, this.#engine.dispatch, () => this.#engine.allDurable(), options)
   }
 
   /** A snapshot from memory: cheap enough for every second. */

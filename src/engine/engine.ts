@@ -169,7 +169,7 @@ export class Engine {
   /** Settles when nothing is left to do now, and what was done is durable.
    * @throws WaybillError QUEUE_CRASHED by rejection */
   async idle(): Promise<void> {
-    const { life, journal, lanes } = this.#parts
+    const { life, lanes } = this.#parts
     await life.orEnd(this.intake.idle())
     // What a recovery has replaced again may be due; its lane is believed so far after a
     // checkpoint.
@@ -177,7 +177,15 @@ export class Engine {
       await life.orEnd(this.checkpointer.now())
       await life.orEnd(this.intake.idle())
     }
+    await this.allDurable()
+  }
+
+  /** What was appended is durable, and who submitted it has heard.
+   * @throws WaybillError QUEUE_CRASHED by rejection */
+  async allDurable(): Promise<void> {
+    const { journal } = this.#parts
     await journal.whenDurable(journal.end)
+    this.accept.settleDurable()
   }
 
   /** A checkpoint that is captured after this call; while recovery goes on there is none.

@@ -73,6 +73,8 @@ async function passes(opened: OpenedEngine, selector: Selector, verb: Verb, cour
   for (let pass = 1; pass === 1 || (moved.size > 0 && pass <= passesMax); pass++) {
     const looked = pass === 1 ? undefined : moved
     moved = new Set()
+    // No verb acts on mail whose submitter has not heard of it.
+    opened.engine.accept.settleDurable()
     await new Pass(opened, selector, verb, course, looked, moved).run()
     // A searched message that is not found has ended: it stays missed. One that moved again is
     // counted by the next pass.

@@ -57,10 +57,11 @@ export class Accept {
   readonly #turns = new RoomTurns()
   readonly #plain: PlainMail
   readonly #options: AcceptOptions
-  readonly #inflow = new Inflow()
+  readonly #inflow: Inflow
   #durableEnd: Position = nowhere
   /** Behind it stand submissions that are durable, and settle in a later turn. */
   #settledEnd: Position = nowhere
+  #settlesSoon = false
 
   constructor(parts: Parts, options: AcceptOptions) {
     this.#parts = parts
@@ -69,6 +70,7 @@ export class Accept {
     this.#ids = new MessageIds(parts.options.prng)
     this.space = new SpaceWatch(parts, () => this.roomChanged())
     this.#tickets = new Tickets(parts.events)
+    this.#inflow = new Inflow(parts.options.activeCountMax / 4)
   }
 
   /** Settles when the message is durable.
@@ -104,9 +106,8 @@ export class Accept {
 
   /** The journal is durable up to here: tickets settle, in order. */
   durable(end: Position): void {
-    const isSettling = this.#settledEnd < this.#durableEnd
     this.#durableEnd = end
-    if (!isSettling) this.#settle()
+    if (!this.#settlesSoon) this.#settle(this.#inflow.next(this.#options.progress()))
     this.space.look()
     this.roomChanged()
   }
@@ -117,11 +118,20 @@ export class Accept {
     return this.#settledEnd < this.#durableEnd ? this.#settledEnd : position(Infinity)
   }
 
-  #settle(): void {
-    const { life, options } = this.#parts
-    this.#settledEnd = this.#tickets.settle(this.#durableEnd, this.#inflow.next(this.#options.progress()))
+  /** All that is durable settles now: nobody else hears of it before its submitter. */
+  settleDurable(): void {
+    if (this.#settledEnd < this.#durableEnd) this.#settle(Infinity)
+  }
+
+  #settle(countMax: number): void {
+    this.#settledEnd = this.#tickets.settle(this.#durableEnd, countMax)
     this.#options.onAccepted()
-    if (this.#settledEnd < this.#durableEnd) options.clock.soon(() => life.guard(() => this.#settle()))
+    if (this.#settledEnd >= this.#durableEnd) return
+    this.#settlesSoon = true
+    this.#parts.options.clock.soon(() => {
+      this.#settlesSoon = false
+      this.#parts.life.guard(() => this.#settle(this.#inflow.next(this.#options.progress())))
+    })
   }
 
   /** There may be room for waiting submissions. */
@@ -137,7 +147,7 @@ export class Accept {
   }
 
   #submitBytes(submission: Submission, envelope: CheckedEnvelope, data: Buffer): Promise<Accepted> {
-    const { options, life } = this.#parts
+    const { options } = this.#parts
     const check = new DataCheck(options.dataBytesMax, submission.longLines === true)
     check.add(data)
     check.end()
@@ -150,7 +160,7 @@ export class Accept {
     // A copy: the submission may wait, for room or for its file; the caller has its buffer for
     // itself again.
     const kept = typeof submission.data === 'string' ? data : Buffer.from(data)
-    if (!isSmall) return life.orEnd(this.#submitPieces(submission, envelope, [kept]))
+    if (!isSmall) return this.#submitPieces(submission, envelope, [kept])
     const group = this.#group(envelope, kept, kept.length, crc32(kept))
     return this.#append(submission, group, kept, undefined)
   }
@@ -197,7 +207,7 @@ export class Accept {
         }
         start.push(value)
       }
-      return await this.#parts.life.orEnd(this.#submitPieces(submission, envelope, chain(start, pieces)))
+      return await this.#submitPieces(submission, envelope, chain(start, pieces))
     } catch (error) {
       leave()
       stream.destroy()
@@ -213,6 +223,25 @@ export class Accept {
     envelope: CheckedEnvelope,
     pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
   ): Promise<Accepted> {
+    const { group, file } = await this.#parts.life.orEnd(this.#spooled(submission, envelope, pieces))
+    try {
+      return await this.#append(submission, group, undefined, file)
+    } catch (error) {
+      await this.#giveUp(file)
+      throw error
+    }
+  }
+
+  async #giveUp(file: SpoolFile): Promise<void> {
+    const { life, spool } = this.#parts
+    if (!life.isOver && spool.isPending(file.number)) await file.abort()
+  }
+
+  async #spooled(
+    submission: Submission,
+    envelope: CheckedEnvelope,
+    pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
+  ): Promise<{ readonly group: MessageGroup; readonly file: SpoolFile }> {
     const { spool, life } = this.#parts
     const file = await spool.createInTurn()
     try {
@@ -226,10 +255,9 @@ export class Accept {
       }
       await file.finish()
       life.check()
-      const group = this.#group(envelope, { kind: 'spool', number: file.number }, bytes, checksum)
-      return await this.#append(submission, group, undefined, file)
+      return { group: this.#group(envelope, { kind: 'spool', number: file.number }, bytes, checksum), file }
     } catch (error) {
-      if (!life.isOver && spool.isPending(file.number)) await file.abort()
+      await this.#giveUp(file)
       throw error
     }
   }

@@ -8,9 +8,6 @@
 
 /** Submissions that settle and attempts that are answered in one turn, together. */
 const perTurn = 100
-/** So many active messages slow nobody down. */
-const freeCount = 500
-
 /** What a life has done until now. */
 export interface Progress {
   /** Attempts that were answered. */
@@ -22,8 +19,14 @@ export interface Progress {
 }
 
 export class Inflow {
+  readonly #freeCount: number
   #answeredBefore = 0
   #endedBefore = 0
+
+  /** @param freeCount so many active messages slow nobody down */
+  constructor(freeCount: number) {
+    this.#freeCount = freeCount
+  }
 
   /** @returns how many may settle now, at least 1: in place of those that have ended since the last
    * call, and as many as the attempts answered since then leave over */
@@ -32,6 +35,6 @@ export class Inflow {
     const ended = endedCount - this.#endedBefore
     this.#answeredBefore = answeredCount
     this.#endedBefore = endedCount
-    return activeCount <= freeCount ? perTurn : Math.max(1, ended, perTurn - answered)
+    return activeCount <= this.#freeCount ? perTurn : Math.max(1, ended, perTurn - answered)
   }
 }

@@ -47,31 +47,28 @@ export class Tickets {
   /** The journal is durable up to `end`: so many settle, in order.
    * @returns up to where all have settled */
   settle(end: Position, countMax: number): Position {
-    const listening = this.#events.listenerCount('accepted') > 0
     let left = countMax
     for (let ticket = this.#waiting.peek(); ticket !== undefined && ticket.end <= end;) {
       if (left-- === 0) return this.#settledEnd
       this.#waiting.shift()
       this.#settledEnd = ticket.end
-      const { id, sender, recipientCount, dataBytes } = ticket.envelope
-      ticket.resolve({ id })
-      if (listening)
-        this.#events.emit('accepted', {
-          id,
-          sender,
-          recipientCount,
-          dataBytes,
-          ...taggedBy(tagsOf(ticket.envelope)),
-        })
+      this.#accept(ticket)
       ticket = this.#waiting.peek()
     }
     return end
   }
 
+  #accept({ envelope, resolve }: Ticket): void {
+    const { id, sender, recipientCount, dataBytes } = envelope
+    resolve({ id })
+    if (this.#events.listenerCount('accepted') > 0)
+      this.#events.emit('accepted', { id, sender, recipientCount, dataBytes, ...taggedBy(tagsOf(envelope)) })
+  }
+
   /** The end of this life, in which the journal was durable up to `durableEnd`. */
   fail(error: unknown, durableEnd: Position): void {
     for (let ticket = this.#waiting.shift(); ticket !== undefined; ticket = this.#waiting.shift())
-      if (ticket.end <= durableEnd) ticket.resolve({ id: ticket.envelope.id })
+      if (ticket.end <= durableEnd) this.#accept(ticket)
       else ticket.reject(error)
   }
 }

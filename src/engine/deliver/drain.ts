@@ -3,7 +3,7 @@
  * a crash behind it repeats no delivery. Draining itself writes nothing. */
 import { signalOption } from '../../base/options.js'
 import { onAbort } from '../../base/on-abort.js'
-import type { Parts } from '../life/parts.js'
+import type { Life } from '../life/life.js'
 import type { Dispatch } from './dispatch.js'
 
 export interface DrainOptions {
@@ -20,8 +20,9 @@ export interface DrainResult {
 
 /** @throws WaybillError OPTION_INVALID, QUEUE_CRASHED by rejection */
 export async function drain(
-  { journal, life }: Pick<Parts, 'journal' | 'life'>,
+  life: Life,
   dispatch: Pick<Dispatch, 'gate' | 'whenStill' | 'underWayCount'>,
+  allDurable: () => Promise<void>,
   { signal }: DrainOptions,
 ): Promise<DrainResult> {
   signalOption(signal)
@@ -29,7 +30,7 @@ export async function drain(
   dispatch.gate.close()
   const still = async (): Promise<boolean> => {
     await dispatch.whenStill()
-    await journal.whenDurable(journal.end)
+    await allDurable()
     return true
   }
   const isDrained = await life.orEnd(unlessAborted(still(), signal))

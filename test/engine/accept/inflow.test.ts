@@ -12,17 +12,17 @@ const busy = { answeredCount: 0, endedCount: 0, activeCount: 1000 }
 
 test.each([
   ['nothing was answered, as where deliveries wait for others', busy, 100],
-  ['few messages are active', { answeredCount: 500, endedCount: 3, activeCount: 500 }, 100],
+  ['few messages are active', { answeredCount: 500, endedCount: 3, activeCount: 800 }, 100],
   ['a few attempts were answered', { ...busy, answeredCount: 7 }, 93],
   ['all that may be under way was answered', { ...busy, answeredCount: 100, endedCount: 10 }, 10],
   ['and no message ended', { ...busy, answeredCount: 100 }, 1],
   ['more messages ended than attempts take', { ...busy, answeredCount: 400, endedCount: 400 }, 400],
 ])('when %s', (_, progress, count) => {
-  expect(new Inflow().next(progress)).toBe(count)
+  expect(new Inflow(800).next(progress)).toBe(count)
 })
 
 test('what counts is what came since the last turn', () => {
-  const inflow = new Inflow()
+  const inflow = new Inflow(800)
   expect(inflow.next(idle)).toBe(100)
   expect(inflow.next({ answeredCount: 90, endedCount: 20, activeCount: 1000 })).toBe(20)
   expect(inflow.next({ answeredCount: 95, endedCount: 20, activeCount: 1000 })).toBe(95)
@@ -40,6 +40,8 @@ interface Load {
   readonly mostWaiting: () => number
 }
 
+const activeCountMax = 2000
+
 /** A queue with a transport that answers. @param recipientCount each in another domain */
 async function loaded(
   answers: 'at once' | 'a turn later',
@@ -52,6 +54,8 @@ async function loaded(
   let endedCount = 0
   let most = 0
   const queue = await openQueue(directory, {
+    activeCountMax,
+    inlineBytesMax: 4096,
     transports: {
       later: {
         deliver: ({ id }) => {
@@ -98,18 +102,74 @@ test.each([
 
 test('a queue that ends tells those who wait for their turn that their mail is durable', async () => {
   await loaded('a turn later', 1, async ({ queue, heard, submit }) => {
+    let acceptedCount = 0
+    queue.on('accepted', () => acceptedCount++)
     let isUnderWay: (() => void) | undefined
     const underWay = new Promise<void>((resolve) => (isUnderWay = resolve))
-    // The first one's sync is not shared.
     const all = Array.from({ length: 1000 }, () => submit().then(() => heard.size > 1 && isUnderWay!()))
+    // The first one's sync is not shared.
     await underWay
     const before = heard.size
     expect(before).toBeLessThan(1000)
     queue.crash()
     const results = await Promise.allSettled(all)
-    expect(results.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(before)
+    const heardCount = results.filter(({ status }) => status === 'fulfilled').length
+    expect(heardCount).toBeGreaterThan(before)
+    expect(acceptedCount).toBe(heardCount)
   })
 })
+
+test('mail large and small: when a queue ends, all have heard that stands before mail that was heard of', async () => {
+  for (let round = 0; round < 8; round++) {
+    const directory = await mkdtemp(join(tmpdir(), 'waybill-inflow-'))
+    const open = (): Promise<Queue> =>
+      openQueue(directory, {
+        deliver: false,
+        inlineBytesMax: 1024,
+        transports: { none: { deliver: () => ({ kind: 'delivered' }) } },
+        route: () => ({ transport: 'none', nexthop: 'example.net' }),
+      })
+    const heard = new Set<string>()
+    const queue = await open()
+    const submitOn = async (data: string): Promise<void> => {
+      for (;;) {
+        const { id } = await queue.submit({
+          sender: 'ada@example.org',
+          recipients: ['grace@example.net'],
+          data,
+        })
+        heard.add(id)
+      }
+    }
+    const loads = Array.from({ length: 430 }, (_, i) => submitOn(i < 400 ? 'x\r\n' : 'x\r\n'.repeat(1000)))
+    await new Promise((resolve) => setTimeout(resolve, 200 + 10 * round))
+    queue.crash()
+    await Promise.allSettled(loads)
+    const next = await open()
+    const ids: string[] = []
+    for await (const { id } of next.list()) ids.push(id)
+    next.crash()
+    await rm(directory, { recursive: true })
+    const lastHeard = ids.findLastIndex((id) => heard.has(id))
+    expect(lastHeard).toBeGreaterThan(0)
+    expect(ids.slice(0, lastHeard).filter((id) => !heard.has(id))).toEqual([])
+  }
+})
+
+test.each(['drain', 'written', 'idle'] as const)(
+  'when `%s` settles, all have heard whose mail is durable',
+  async (call) => {
+    await loaded('a turn later', 1, async ({ queue, heard, submit }) => {
+      await submit()
+      const all = Array.from({ length: 2000 }, submit)
+      await queue[call]()
+      // Their promises settle before; what they do then takes a turn.
+      await new Promise((turn) => setImmediate(turn))
+      expect(heard.size).toBe(2001)
+      await Promise.all(all)
+    })
+  },
+)
 
 test('mail is attempted when its submitter has heard of it', async () => {
   await loaded('at once', 1, async ({ queue, submit, heard, early }) => {
