@@ -80,7 +80,8 @@ test('a life that is drained leaves mail to the next one, and no delivery that i
 })
 
 test('a message that ends each process is put on hold alone after the lives that the option says', async () => {
-  for (let seed = 1; seed <= 12; seed++) {
+  // In the last ones no attempt could begin for a while, and an outcome was lost with its process.
+  for (const seed of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 78, 186, 243, 276, 353, 813]) {
     const { findings, crashCount } = await fatalRun({ seed })
     expect(lines(findings)).toEqual([])
     // Three recoveries found it, the fourth puts it on hold; the first of these lives had accepted

@@ -81,7 +81,7 @@ export const disturbanceMutations: readonly Mutation[] = [
     'drained-before-durable',
     'a life is drained when its outcomes are durable',
     'engine/deliver/drain.js',
-    'await journal.whenDurable(journal.end);',
+    'await allDurable();',
     ';',
   ),
   one(

@@ -94,7 +94,11 @@ export class Dispatch {
     this.gate = new Gate(parts, () => this.wake())
     this.#caution = new Caution(parts)
     this.#limited = new Limited(parts)
-    this.#suspects = new Suspects(parts, (message) => this.admit(message))
+    this.#suspects = new Suspects(
+      parts,
+      (message) => this.admit(message),
+      () => this.#caution.isWaiting || (!this.gate.isOpen && !this.gate.isClosed),
+    )
     this.#batches = new RecipientBatches(parts, {
       supplied: (job, batch) => {
         this.#scheduler.supply(job, batch, options.clock.monotonicMs())
@@ -300,6 +304,7 @@ export class Dispatch {
 
   #begin(entry: Entry<Job>): void {
     this.#enter(entry)
+    this.#suspects.began(entry.message.message)
     const attempts = this.#attempts.get(entry.transport)!
     const request = requestOf(entry, this.#parts.reader)
     if (!attempting.hasSubscribers) attempts.begin(entry, request)
@@ -314,12 +319,12 @@ export class Dispatch {
     this.#answeredCount++
     this.#parts.journal.kept.giveUp(outcomeBytesMost(entry.recipients.length))
     const { message } = entry.message
-    this.#suspects.cleared(message)
     const notes = notesOf(entry.recipients, report, message.tellsSuccess)
     const isDelivered = hasKind(notes, 'delivered')
     const { transport, nexthop } = entry
     const origin = { transport, nexthop, outcomes: report.outcomes }
     this.#record(entry.message, notes, origin, this.#told.giveUp(entry, notes, origin))
+    this.#suspects.cleared(message)
     if (isDelivered) this.#parts.journal.want()
     if (report.defect !== undefined) tellDefect(this.#parts.events, message, transport, report.defect)
     const isDeferred = hasKind(notes, 'deferred')

@@ -1,10 +1,12 @@
 /** Messages that recoveries have found attempted and without progress, attempted one at a time.
- * Invariant: one is admitted when the one before has its outcome or has harmed nobody for a while,
- * those first that were found least often, and the first one a while after the recovery.
+ * Invariant: one is admitted when the one before has its outcome, durably, or has harmed nobody for
+ * a while, those first that were found least often, and the first one a while after the recovery.
  * Why:
  *   1. A message ends the process when it is attempted, and a recovery finds it again.
  *   2. So it finds the messages that were attempted beside it: none of them has an outcome.
- *   3. Together they are found too often, and all are put on hold. */
+ *   3. Together they are found too often, and all are put on hold.
+ * An outcome that is not durable is lost with the process that the next one ends, and no while
+ * passes in which no attempt can begin. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { Timer } from '../../base/clock.js'
 import type { Parts } from '../life/parts.js'
@@ -15,15 +17,22 @@ const aloneMs = 1000
 const foundCountMin = 2
 
 export class Suspects {
-  readonly #parts: Pick<Parts, 'options' | 'life'>
+  readonly #parts: Pick<Parts, 'journal' | 'options' | 'life'>
   readonly #admit: (message: ActiveMessage) => void
+  readonly #isHeldUp: () => boolean
   readonly #waiting: ActiveMessage[] = []
   #alone: ActiveMessage | undefined
   #timer: Timer | undefined
 
-  constructor(parts: Pick<Parts, 'options' | 'life'>, admit: (message: ActiveMessage) => void) {
+  /** @param isHeldUp attempts that are due do not begin now */
+  constructor(
+    parts: Pick<Parts, 'journal' | 'options' | 'life'>,
+    admit: (message: ActiveMessage) => void,
+    isHeldUp: () => boolean,
+  ) {
     this.#parts = parts
     this.#admit = admit
+    this.#isHeldUp = isHeldUp
   }
 
   /** A recovery has found it. @returns false when nothing speaks against it */
@@ -43,8 +52,21 @@ export class Suspects {
     return at >= 0
   }
 
-  /** An attempt on it has its outcome. */
+  /** An attempt on it begins. */
+  began(message: ActiveMessage): void {
+    if (message !== this.#alone) return
+    this.#timer?.cancel()
+    this.#timer = this.#later()
+  }
+
+  /** The outcome of an attempt on it has been appended. */
   cleared(message: ActiveMessage): void {
+    if (message === this.#alone) this.#parts.life.run(this.#nextBehind(message))
+  }
+
+  async #nextBehind(message: ActiveMessage): Promise<void> {
+    const { journal } = this.#parts
+    await journal.whenDurable(journal.end)
     if (message !== this.#alone) return
     this.#timer?.cancel()
     this.#next()
@@ -58,6 +80,11 @@ export class Suspects {
 
   #later(): Timer {
     const { options, life } = this.#parts
-    return options.clock.after(aloneMs, () => life.guard(() => this.#next()))
+    return options.clock.after(aloneMs, () =>
+      life.guard(() => {
+        if (this.#isHeldUp()) this.#timer = this.#later()
+        else this.#next()
+      }),
+    )
   }
 }
