@@ -37,7 +37,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'older-checkpoint-named': { hunt: 'carried', seed: 1, op: 118 },
   'spool-file-not-synced': { hunt: 'random', seed: 1, op: 172 },
   'spool-name-not-synced': { hunt: 'random', seed: 1, op: 172 },
-  'spool-unlinked-early': { hunt: 'random', seed: 7, op: 236 },
+  'spool-unlinked-early': { hunt: 'rot', seed: 3, op: 212 },
   'spool-holds-no-suffix': { hunt: 'random', seed: 21, op: 321 },
   'spool-names-forgotten': { hunt: 'random', seed: 1, op: 88 },
   'cut-off-file-comes-back': { hunt: 'random', seed: 13, op: 112 },
