@@ -37,6 +37,9 @@ import { Tickets, type Accepted } from './tickets.js'
  * in a few syncs. */
 const stagedBytesMax = 32 * 1024 * 1024
 
+/** Of as many active messages as there may be, this part slows no submitter down. */
+const freePart = 4
+
 /** A stream that is being read. */
 interface StreamInHand extends Linked<StreamInHand> {
   readonly stream: Readable
@@ -70,7 +73,7 @@ export class Accept {
     this.#ids = new MessageIds(parts.options.prng)
     this.space = new SpaceWatch(parts, () => this.roomChanged())
     this.#tickets = new Tickets(parts.events)
-    this.#inflow = new Inflow(parts.options.activeCountMax / 4)
+    this.#inflow = new Inflow(parts.options.activeCountMax / freePart)
   }
 
   /** Settles when the message is durable.
@@ -112,8 +115,7 @@ export class Accept {
     this.roomChanged()
   }
 
-  /** Mail behind it is not started yet: its submitter, who is to know its id first, has not heard
-   * of it. */
+  /** Mail behind it is not started yet: its submitter does not know its id. */
   get acceptedEnd(): Position {
     return this.#settledEnd < this.#durableEnd ? this.#settledEnd : position(Infinity)
   }

@@ -1,7 +1,7 @@
 /** Submissions that wait until they are durable, in the order of their ends.
  * Invariant: each ticket settles once: when everything before its end is durable, and it is its
  * turn, or with the error that ended this life. */
-import { nowhere, type Position } from '../../base/position.js'
+import type { Position } from '../../base/position.js'
 import { Ring } from '../../base/ring.js'
 import type { Envelope } from '../../record/envelope.js'
 import { taggedBy, tagsOf } from '../../record/terms.js'
@@ -33,7 +33,6 @@ class Ticket {
 export class Tickets {
   readonly #events: QueueEmitter
   readonly #waiting = new Ring<Ticket>()
-  #settledEnd: Position = nowhere
 
   constructor(events: QueueEmitter) {
     this.#events = events
@@ -44,14 +43,15 @@ export class Tickets {
     return new Promise((resolve, reject) => this.#waiting.push(new Ticket(end, envelope, resolve, reject)))
   }
 
-  /** The journal is durable up to `end`: so many settle, in order.
+  /** The journal is durable up to `end`: so many settle, in order. @param countMax at least 1
    * @returns up to where all have settled */
   settle(end: Position, countMax: number): Position {
     let left = countMax
+    let settledEnd = end
     for (let ticket = this.#waiting.peek(); ticket !== undefined && ticket.end <= end;) {
-      if (left-- === 0) return this.#settledEnd
+      if (left-- === 0) return settledEnd
       this.#waiting.shift()
-      this.#settledEnd = ticket.end
+      settledEnd = ticket.end
       this.#accept(ticket)
       ticket = this.#waiting.peek()
     }
