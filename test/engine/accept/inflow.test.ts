@@ -142,7 +142,7 @@ test('mail large and small: when a queue ends, all have heard that stands before
       }
     }
     const loads = Array.from({ length: 430 }, (_, i) => submitOn(i < 400 ? 'x\r\n' : 'x\r\n'.repeat(1000)))
-    await new Promise((resolve) => setTimeout(resolve, 200 + 10 * round))
+    while (heard.size < 400 + 100 * round) await new Promise((resolve) => setTimeout(resolve, 1))
     queue.crash()
     await Promise.allSettled(loads)
     const next = await open()
