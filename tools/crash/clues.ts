@@ -47,7 +47,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'carrying-start-adds': { hunt: 'random', seed: 5, op: 89 },
   'carrying-forgets-outcomes': { hunt: 'random', seed: 3, op: 113 },
   'carrying-forgets-reports': { hunt: 'random', seed: 5, op: 190 },
-  'recycled-one-checkpoint-early': { hunt: 'random', seed: 7, op: 213 },
+  'recycled-one-checkpoint-early': { hunt: 'random', seed: 93, op: 273 },
   'pins-forgotten': { hunt: 'carried', seed: 1, op: 73 },
   'suffix-forgets-active': { hunt: 'random', seed: 1, op: 182 },
   'runner-position-is-read-position': { hunt: 'crowded', seed: 1, op: 73 },

@@ -9,22 +9,20 @@ import type { DeliveryRequest, RequestDsn } from '../../delivery/transport.js'
 import type { EnvelopeDsn } from '../../record/dsn.js'
 import type { TraceContext } from '../../record/terms.js'
 import type { Entry } from '../../scheduler/scheduler.js'
-import type { Job } from './job.js'
+import { addressOf, type Job } from './job.js'
 import type { MessageReader } from '../message/message-reader.js'
 
 export function requestOf(
-  { message: { message, addresses, orcpts }, recipients: indexes, nexthop }: Entry<Job>,
+  { message: job, recipients: indexes, nexthop }: Entry<Job>,
   reader: MessageReader,
 ): DeliveryRequest {
+  const { message, orcpts } = job
   const { envelope } = message
   const { recipients, dsn, terms } = envelope
   // In the order of the entry, which is not that of the envelope: outcomes come back in this order.
   // A separate list: a transport's changes must not reach the envelope, which is written again when
   // the message is deferred.
-  const named =
-    recipients.length === 1
-      ? [recipients[0]!]
-      : indexes.map((index) => addresses?.get(index) ?? recipients[index]!)
+  const named = recipients.length === 1 ? [recipients[0]!] : indexes.map((index) => addressOf(job, index))
   const asked = dsn && requestDsn(message, dsn, indexes, orcpts)
   return {
     id: envelope.id,

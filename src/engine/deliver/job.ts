@@ -1,6 +1,7 @@
 /** What the scheduler handles: an active message, and what of its recipients the scheduler
  * has been given. */
 import type { ActiveMessage } from '../../active/active-message.js'
+import { assert } from '../../base/assert.js'
 import { namesRecipients, type Priority } from '../../record/envelope.js'
 import { inScheduler } from '../../scheduler/scheduler.js'
 
@@ -17,6 +18,14 @@ export interface Job {
    * these. */
   readonly orcpts: Map<number, string> | undefined
   [inScheduler]: object | undefined
+}
+
+/** Of a recipient that the scheduler holds, or that is being routed.
+ * @throws InvariantError where nobody knows it: it would reach transports and consumers */
+export function addressOf({ message, addresses }: Pick<Job, 'message' | 'addresses'>, index: number): string {
+  const address = addresses?.get(index) ?? message.envelope.recipients[index]
+  assert(address !== undefined, 'the job knows the addresses of its recipients')
+  return address
 }
 
 /** Bands are far apart, so that a message comes before all of a lower band, whatever their ages. */

@@ -12,7 +12,7 @@ import { frameBytes, kinds } from '../../record/frame.js'
 import { tagBytesMax, tagCountMax, tagsOf } from '../../record/terms.js'
 import type { DeferReason } from '../../scheduler/scheduler.js'
 import type { ToldAttempt } from '../../record/told.js'
-import type { Job } from './job.js'
+import { addressOf, type Job } from './job.js'
 import { sessionOf, tlsText, type Origin } from './recipient-events.js'
 import {
   condensed,
@@ -104,17 +104,18 @@ export function appendOutcomes(
 /** What a record says beside, for consumers of outcomes.
  * @param bytesMax of the addresses: where they take more there are none */
 export function toldOf(
-  { message, addresses }: Pick<Job, 'message' | 'addresses'>,
+  job: Pick<Job, 'message' | 'addresses'>,
   notes: readonly OutcomeNote[],
   bytesMax: number,
   { transport, nexthop, outcomes = [] }: Origin,
 ): ToldAttempt {
-  const { id, sender, attempts, recipients } = message.envelope
+  const { envelope } = job.message
+  const { id, sender, attempts } = envelope
   const named: string[] = []
   let bytes = 0
   for (const { ranges } of notes)
     forEachIn(ranges, (index) => {
-      const address = addresses?.get(index) ?? recipients[index] ?? ''
+      const address = addressOf(job, index)
       bytes += addressBytesMost(address)
       named.push(address)
     })
@@ -124,7 +125,7 @@ export function toldOf(
     sender,
     attempt: attempts + 1,
     recipients: bytes > bytesMax ? [] : named,
-    tags: tagsOf(message.envelope),
+    tags: tagsOf(envelope),
     // Names of an operator's, as short as hosts: what is longer is no place that a consumer knows.
     transport: transport.slice(0, nameCharsMax),
     nexthop: nexthop.slice(0, nameCharsMax),

@@ -76,12 +76,14 @@ export class RecipientBatches {
     for (let count = 1; count < Math.min(countMax, job.left); count++) last = message.pendingFrom(last + 1)
     const { addresses, orcpts } = await reader.addressees(message, from, last - from + 1)
     if (life.isOver || isWithdrawn(job)) return
-    const batch = this.#batch(job, countMax, (index) => addresses[index - from]!)
-    if (batch.recipients.length === 0 && !batch.complete) return this.#supply(job, countMax)
-    for (const { index, address } of batch.recipients) {
+    // The job has them before they are routed: who is put off has its outcome told by address.
+    const batch = this.#batch(job, countMax, (index) => {
+      const address = addresses[index - from]!
       job.addresses!.set(index, address)
       job.orcpts?.set(index, orcpts[index - from]!)
-    }
+      return address
+    })
+    if (batch.recipients.length === 0 && !batch.complete) return this.#supply(job, countMax)
     this.#outlet.supplied(job, batch)
   }
 

@@ -10,7 +10,7 @@ import type { QueueEmitter, RecipientEvent } from '../life/events.js'
 import type { Entry } from '../../scheduler/scheduler.js'
 import type { Parts } from '../life/parts.js'
 import type { SiteTrouble } from '../../delivery/transport.js'
-import type { Job } from './job.js'
+import { addressOf, type Job } from './job.js'
 
 /** What an event says of where an outcome comes from. */
 export interface Origin {
@@ -26,18 +26,18 @@ export const nobodyAsked: Origin = { transport: '', nexthop: '' }
 
 export function tellOutcomes(
   events: QueueEmitter,
-  { message, addresses, orcpts }: Job,
+  job: Job,
   notes: readonly OutcomeNote[],
   { transport, nexthop, outcomes = [] }: Origin,
   nowMs: number,
 ): void {
+  const { message, addresses, orcpts } = job
   for (const { kind, status, text, ranges, remote } of notes) {
     if (events.listenerCount(kind) === 0 && addresses === undefined) continue
-    const { recipients } = message.envelope
     const named: string[] = []
     for (let i = 0; i < ranges.length; i += 2)
       for (let index = ranges[i]!; index <= ranges[i + 1]!; index++) {
-        named.push(addresses?.get(index) ?? recipients[index]!)
+        named.push(addressOf(job, index))
         addresses?.delete(index)
         orcpts?.delete(index)
       }
