@@ -22,6 +22,7 @@ const heads = {
   text16: 0xda,
   list16: 0xdc,
 } as const
+const lineFeed = 0x0a
 /** No place: what stands there is left to `decodeEnvelope`. */
 const odd = -1
 
@@ -102,6 +103,48 @@ export class EncodedEnvelope implements EnvelopeFacts {
     return this.#decoded === undefined && this.#fieldCount <= fieldsWithKey ? undefined : this.#whole.terms
   }
 
+  /** Copies its id, where that is printable ASCII. @param into with room for all of the frame
+   * @returns where the copy ends; -1 for another text */
+  copyId(into: Buffer, at: number): number {
+    return this.#copy(this.#idAt, into, at)
+  }
+
+  /** The same of its sender. */
+  copySender(into: Buffer, at: number): number {
+    return this.#copy(this.#senderAt, into, at)
+  }
+
+  /** The same of its recipients, each a line behind `before`; -1 also where other frames have
+   * them. */
+  copyRecipients(into: Buffer, at: number, before: Buffer): number {
+    const length = this.#listLength(this.#recipientsAt)
+    if (this.#decoded !== undefined || length !== this.#recipientCount) return odd
+    let field = this.#firstOf(this.#recipientsAt)
+    for (let i = 0; i < length && at >= 0; i++) {
+      at = this.#copy(field, into, at + before.copy(into, at))
+      if (at >= 0) into[at++] = lineFeed
+      field = this.#behind(field)
+    }
+    return at
+  }
+
+  /** The notes as they stand there, as long as the buffer does not change; undefined where that
+   * cannot be seen. */
+  get encodedNotes(): Buffer | undefined {
+    if (this.#decoded !== undefined) return undefined
+    let at = this.#recipientsAt
+    // What stands before the data's size, it, the checksum, and what the envelope replaces.
+    for (let field = 0; field < 7; field++) at = this.#behind(at)
+    const noteCount = this.#listLength(at)
+    let end = this.#firstOf(at)
+    for (let i = 0; i < noteCount; i++) {
+      const fieldCount = this.#listLength(end)
+      end = fieldCount < 0 ? odd : this.#firstOf(end)
+      for (let field = 0; field < fieldCount; field++) end = this.#behind(end)
+    }
+    return noteCount < 0 || end < 0 ? undefined : this.#buffer.subarray(at, end)
+  }
+
   get #whole(): Envelope {
     return (this.#decoded ??= this.decode())
   }
@@ -135,6 +178,21 @@ export class EncodedEnvelope implements EnvelopeFacts {
     const from = at + (isShort ? 1 : head === heads.text8 ? 2 : 3)
     for (let i = from; i < end; i++) if (buffer[i]! > 0x7f) return undefined
     return buffer.toString('latin1', from, end)
+  }
+
+  #copy(at: number, into: Buffer, to: number): number {
+    const buffer = this.#buffer
+    const end = this.#behindOne(at)
+    if (end < 0 || this.#decoded !== undefined) return odd
+    const head = buffer[at]!
+    const isShort = (head & 0xe0) === 0xa0
+    if (!isShort && head !== heads.text8 && head !== heads.text16) return odd
+    for (let i = at + (isShort ? 1 : head === heads.text8 ? 2 : 3); i < end; i++) {
+      const byte = buffer[i]!
+      if (byte < 0x20 || byte > 0x7e) return odd
+      into[to++] = byte
+    }
+    return to
   }
 
   /** Not negative, `odd` where no count stands. */

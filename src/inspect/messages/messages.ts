@@ -3,9 +3,8 @@
  * Invariant: a message that a running relay has moved since the snapshot is left out, not reported
  * as damage. A place that does not verify at a second look, and lies behind the newest runner, is
  * reported and skipped. */
-import { assert } from '../../base/assert.js'
 import { ActiveMessage } from '../../active/active-message.js'
-import { position, type Position } from '../../base/position.js'
+import { nowhere, position, type Position } from '../../base/position.js'
 import { queueNameOf, type QueueName } from '../../lane/lane.js'
 import { EncodedEnvelope } from '../../record/encoded-envelope.js'
 import { classAt, kindAt, kinds, timeAt } from '../../record/frame.js'
@@ -20,7 +19,8 @@ import { selectsLane, type MetMessage, type QueuedMessage, type Selection } from
 import type { LaneView, Snapshot } from '../queue/snapshot.js'
 import { readSurviving, windowBytes, type Gap } from '../damage/surviving-frames.js'
 
-const batchCountMax = 1024
+/** Messages that are kept apart from a walk at a time. */
+export const batchCountMax = 1024
 /** Of the log, between two batches: progress is shown, and a walk that finds nothing can be
  * stopped. */
 const passedBytesMax = 8 * 1024 * 1024
@@ -55,41 +55,51 @@ export class Messages {
   /** A batch may be empty: it is a moment to look up.
    * @param isWanted asked once about each message; one that waits in a lane is decoded only then */
   async *batches(isWanted: Wanted = () => true): AsyncGenerator<readonly QueuedMessage[]> {
+    let batch: QueuedMessage[] = []
+    const moments = this.walk((met, queued) => {
+      if (isWanted(met)) batch.push(queued())
+      return batch.length >= batchCountMax
+    })
+    for await (const _ of moments) {
+      yield batch
+      batch = []
+    }
+  }
+
+  /** Shows each message once. What it yields are moments to look up. */
+  async *walk(visit: MessageVisitor): AsyncGenerator<void> {
     const { lanes, working } = this.#snapshot
     const wanted = lanes.filter((lane) => selectsLane(this.#options.lane, queueNameOf(lane.kind), lane.lane))
     this.#allBytes = wanted.reduce((sum, { runner, end }) => sum + Math.max(0, end - runner), 0)
-    yield* this.#workings(working, isWanted, false)
+    yield* this.#workings(working, visit, false)
     const lost = this.#snapshot.isDamaged ? await LostStarts.of(this.#snapshot) : undefined
-    if (lost !== undefined) yield* this.#workings(lost.working, isWanted, true)
+    if (lost !== undefined) yield* this.#workings(lost.working, visit, true)
     for (const lane of wanted) {
-      if (lost !== undefined) yield* this.#lost(lane, lost, isWanted)
-      yield* this.#waiting(lane, isWanted)
+      if (lost !== undefined) yield* this.#lost(lane, lost, visit)
+      yield* this.#waiting(lane, visit)
     }
   }
 
   /** Shows each message once. */
   async each(visit: (message: MetMessage) => void): Promise<void> {
-    const isWanted = (message: MetMessage): boolean => {
+    const moments = this.walk((message) => {
       visit(message)
       return false
-    }
-    for await (const batch of this.batches(isWanted)) assert(batch.length === 0, 'nothing is wanted')
+    })
+    for await (const _ of moments);
   }
 
   async *#workings(
     working: readonly WorkingMessage[],
-    isWanted: Wanted,
+    visit: MessageVisitor,
     uncertain: boolean,
-  ): AsyncGenerator<readonly QueuedMessage[]> {
-    for (let from = 0; from < working.length; from += batchCountMax) {
-      const batch: QueuedMessage[] = []
-      for (const message of working.slice(from, from + batchCountMax)) {
-        const found = await this.#working(message, uncertain)
-        if (found === undefined || !selectsLane(this.#options.lane, found.where, found.lane)) continue
-        if (isWanted(found)) batch.push(found)
-      }
-      yield batch
+  ): AsyncGenerator<void> {
+    for (const [i, message] of working.entries()) {
+      const found = await this.#working(message, uncertain)
+      if (found === undefined || !selectsLane(this.#options.lane, found.where, found.lane)) continue
+      if (visit(found, () => found) || i % batchCountMax === batchCountMax - 1) yield
     }
+    yield
   }
 
   async #working(working: WorkingMessage, uncertain: boolean): Promise<QueuedMessage | undefined> {
@@ -111,13 +121,13 @@ export class Messages {
     }
   }
 
-  async *#waiting(view: LaneView, isWanted: Wanted): AsyncGenerator<readonly QueuedMessage[]> {
+  async *#waiting(view: LaneView, visit: MessageVisitor): AsyncGenerator<void> {
     const waits = (at: Position): boolean => !view.marks.has(at)
-    yield* this.#stretch(view, view.runner, view.end, { waits, isWanted, uncertain: false })
+    yield* this.#stretch(view, view.runner, view.end, { waits, visit, uncertain: false })
   }
 
   /** Envelopes without a known start that do not wait: damage took the start. */
-  async *#lost(view: LaneView, lost: LostStarts, isWanted: Wanted): AsyncGenerator<readonly QueuedMessage[]> {
+  async *#lost(view: LaneView, lost: LostStarts, visit: MessageVisitor): AsyncGenerator<void> {
     const from = lost.from(view)
     const marked = new Set(view.marks)
     try {
@@ -127,15 +137,15 @@ export class Messages {
     }
     const end = [...marked].some((mark) => mark >= view.runner) ? view.end : view.runner
     const waits = (at: Position): boolean => lost.has(view, at, marked.has(at))
-    yield* this.#stretch(view, from, end, { waits, isWanted, uncertain: true })
+    yield* this.#stretch(view, from, end, { waits, visit, uncertain: true })
   }
 
   async *#stretch(
     view: LaneView,
     from: Position,
     end: Position,
-    { waits, isWanted, uncertain }: StretchWalk,
-  ): AsyncGenerator<readonly QueuedMessage[]> {
+    { waits, visit, uncertain }: StretchWalk,
+  ): AsyncGenerator<void> {
     const files = this.#directory.log(view.log)
     const { grid } = files
     const endOf = view.inJournal
@@ -147,7 +157,6 @@ export class Messages {
     let at = from
     let looks = 0
     while (at < end) {
-      const batch: QueuedMessage[] = []
       const findings: Finding[] = []
       const begin = at
       at = await readSurviving(files, {
@@ -161,13 +170,13 @@ export class Messages {
             return isFar
           if (!waits(place)) return isFar
           try {
-            met.aim(window, windowAt)
-            if (isWanted(met)) batch.push(met.queued(place))
+            met.aim(window, windowAt, place)
+            return visit(met, met.queued) || isFar
           } catch (error) {
             if (!isDamage(error)) throw error
             findings.push(findingOf(error, files.placeOf(place), 'a message'))
+            return isFar
           }
-          return isFar || batch.length >= batchCountMax
         },
         onGap: async (gap) => {
           if (uncertain) return gap.to
@@ -183,7 +192,7 @@ export class Messages {
       for (const finding of findings) this.#options.report(finding)
       this.#doneBytes = base + (uncertain ? 0 : at - from)
       this.#options.onProgress?.(this.#doneBytes, this.#allBytes)
-      yield batch
+      yield
     }
     for (const index of await this.#directory.segments(directoryOf(view.log))) await files.forget(index)
   }
@@ -194,10 +203,15 @@ const laneDamage = (view: LaneView, gap: Gap, files: Parameters<typeof damageAt>
 
 type Wanted = (message: MetMessage) => boolean
 
+/** @param message valid until it returns
+ * @param queued all of it, apart from the walk; throws WaybillError LOG_CORRUPT
+ * @returns whether a moment to look up is due */
+export type MessageVisitor = (message: MetMessage, queued: () => QueuedMessage) => boolean
+
 interface StretchWalk {
   /** Does the message at this place wait? */
   readonly waits: (at: Position) => boolean
-  readonly isWanted: Wanted
+  readonly visit: MessageVisitor
   readonly uncertain: boolean
 }
 
@@ -208,21 +222,23 @@ class Met implements MetMessage {
   readonly lane: number
   readonly waiting: undefined
   readonly active: undefined
+  readonly uncertain: boolean
   readonly #view: LaneView
-  readonly #uncertain: boolean
+  #at: Position = nowhere
   #timeMs = 0
 
   constructor(view: LaneView, uncertain: boolean) {
     this.where = queueNameOf(view.kind)
     this.lane = view.lane
     this.#view = view
-    this.#uncertain = uncertain || view.isGuessed
+    this.uncertain = uncertain || view.isGuessed
   }
 
   /** @throws WaybillError LOG_CORRUPT */
-  aim(window: Buffer, at: number): void {
-    this.envelope.aim(window, at)
-    this.#timeMs = timeAt(window, at)
+  aim(window: Buffer, windowAt: number, at: Position): void {
+    this.envelope.aim(window, windowAt)
+    this.#timeMs = timeAt(window, windowAt)
+    this.#at = at
   }
 
   get waitingCount(): number {
@@ -235,21 +251,21 @@ class Met implements MetMessage {
   }
 
   /** Apart from the walk. */
-  queued(at: Position): QueuedMessage {
-    const { where, lane, waiting, waitingCount, dueAt, active } = this
+  readonly queued = (): QueuedMessage => {
+    const { where, lane, waiting, waitingCount, dueAt, active, uncertain } = this
     const envelope = this.envelope.decode()
     return {
       envelope,
       log: this.#view.log,
       lane,
-      at,
+      at: this.#at,
       where,
       dueAt,
       waiting,
       waitingCount,
       notes: envelope.notes,
       active,
-      uncertain: this.#uncertain,
+      uncertain,
     }
   }
 }

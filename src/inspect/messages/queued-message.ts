@@ -25,7 +25,7 @@ export interface QueuedMessage extends Located {
 /** A message as a walk meets it, before it is decoded. Valid until the walk goes on. */
 export interface MetMessage extends Pick<
   QueuedMessage,
-  'where' | 'lane' | 'dueAt' | 'waiting' | 'waitingCount' | 'active'
+  'where' | 'lane' | 'dueAt' | 'waiting' | 'waitingCount' | 'active' | 'uncertain'
 > {
   readonly envelope: EnvelopeFacts
 }

@@ -45,6 +45,7 @@ const waiting = {
   waiting: undefined,
   waitingCount: 1,
   active: undefined,
+  uncertain: false,
 } as const
 
 const anyDomain = fc.constantFrom('example.org', 'Example.NET', 'exämple.org', '')

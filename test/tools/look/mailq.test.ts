@@ -96,7 +96,7 @@ test('other users are shown by the relay what the owner reads', async () => {
   const asked = async (json: boolean, limit = Infinity, selection = {}): Promise<string> => {
     let text = ''
     const surroundings = {
-      write: async (piece: string) => void (text += piece),
+      write: async (piece: string | Buffer) => void (text += piece),
       complain: (piece: string) => void (text += piece),
       nowMs: Date.now,
       isTerminal: false,

@@ -5,6 +5,7 @@ import type { Route } from '../../../src/index.js'
 import type { QueuedMessage } from '../../../src/inspect/messages/queued-message.js'
 import type { Envelope } from '../../../src/record/envelope.js'
 import { jsonHandling } from './listing-options.js'
+import type { PlainPiece } from './mailq-plain.js'
 import type { Output } from '../text/output.js'
 import { printable, reasonsByIndex, senderText, shortTime } from '../text/shown-text.js'
 
@@ -23,19 +24,25 @@ export interface ShownMessage extends Pick<
 export type Routes = readonly (Route | undefined)[]
 
 export const listingRule: string = '----Queue ID----- --Size-- ---Arrival Time---- --Sender/Recipient------\n'
-const indent = `${' '.repeat(17)} ${' '.repeat(8)} ${' '.repeat(19)} `
+export const listingIndent: string = `${' '.repeat(17)} ${' '.repeat(8)} ${' '.repeat(19)} `
 /** Column at which a reason ends. */
 const reasonWidth = 76
 
-const marks = { incoming: '', active: '*', deferred: '', hold: '!' } as const
+export const queueMarks = { incoming: '', active: '*', deferred: '', hold: '!' } as const
 
 /** Pads with spaces in front; fast for many short strings. */
 const spaces = Array.from({ length: 100 }, (_, count) => ' '.repeat(count))
 const fill = (text: string, width: number): string => spaces[width - text.length] ?? ''
 
+/** Above the recipients that wait for it. @param reason '' is an unknown one */
+export function reasonLine(reason: string): string {
+  const told = reason === '' ? 'reason unavailable' : reason
+  return `${fill(told, reasonWidth)}(${told})\n`
+}
+
 export function textOf(message: ShownMessage, addresses: readonly string[], routes: Routes = []): string {
   const { envelope, where, uncertain } = message
-  const id = `${envelope.id}${marks[where]}${uncertain ? '?' : ''}`
+  const id = `${envelope.id}${queueMarks[where]}${uncertain ? '?' : ''}`
   const size = String(envelope.dataBytes)
   const time = shortTime(envelope.acceptedAt)
   let text = `${id}${fill(id, 17)} ${fill(size, 8)}${size} ${fill(time, 19)}${time} ${senderText(envelope.sender)}\n`
@@ -45,10 +52,9 @@ export function textOf(message: ShownMessage, addresses: readonly string[], rout
     const reason = reasonAt(message.waiting?.[i] ?? i) ?? ''
     if (reason !== shown) {
       shown = reason
-      const told = reason === '' ? 'reason unavailable' : reason
-      text += `${fill(told, reasonWidth)}(${told})\n`
+      text += reasonLine(reason)
     }
-    text += `${indent}${printable(addresses[i]!)}${wayText(routes[i])}\n`
+    text += `${listingIndent}${printable(addresses[i]!)}${wayText(routes[i])}\n`
   }
   return text
 }
@@ -74,6 +80,15 @@ export class Tally {
     else this.#out.text((this.count === 0 ? listingRule : '\n') + textOf(message, addresses, routes))
     this.count++
     this.#bytes += message.envelope.dataBytes
+  }
+
+  /** @param text of messages, each behind an empty line */
+  async addPlain({ text, count, dataBytes }: PlainPiece): Promise<void> {
+    if (this.count === 0) this.#out.text(listingRule)
+    // Behind the rule there is none.
+    await this.#out.checked(this.count === 0 ? text.subarray(1) : text)
+    this.count += count
+    this.#bytes += dataBytes
   }
 
   /** @param except what an empty listing may have left out */

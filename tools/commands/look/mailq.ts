@@ -3,8 +3,8 @@
  * (mailq-others.ts); `--from` asks any program that speaks ZMailer's format (mailq-from.ts). */
 import { includeWanted } from '../../../src/base/mail-address.js'
 import { countText } from '../../../src/base/text.js'
-import { Messages } from '../../../src/inspect/messages/messages.js'
-import { mayMatch } from '../../../src/inspect/messages/queued-message.js'
+import { batchCountMax, Messages } from '../../../src/inspect/messages/messages.js'
+import { mayMatch, type QueuedMessage } from '../../../src/inspect/messages/queued-message.js'
 import {
   addressesIn,
   readableAddresses,
@@ -22,10 +22,11 @@ import {
   type InspectCommand,
   type Inspected,
 } from './inspection.js'
-import { selectionOptions, wishesOf } from './listing-options.js'
+import { selectionOptions, wishesOf, type Wishes } from './listing-options.js'
 import { listFrom } from './mailq-from.js'
 import { listForOthers, mayRead } from './mailq-others.js'
 import { RelayRoutes, type Found } from './mailq-relay.js'
+import { PlainListing, type PlainPiece } from './mailq-plain.js'
 import { Tally } from './mailq-text.js'
 
 const ofFiles: InspectCommand = inspectCommand(
@@ -66,7 +67,8 @@ export const mailq: InspectCommand = {
 
 async function list(inspected: Inspected): Promise<number> {
   const { directory, path, args, out, surroundings, report, progress } = inspected
-  const { selection, limit, json } = wishesOf(args, surroundings.nowMs())
+  const wishes = wishesOf(args, surroundings.nowMs())
+  const { selection, limit, json } = wishes
   // Before the snapshot, which then shows what has happened by now.
   const relay = await RelayRoutes.of(path)
   const snapshot = await takeSnapshot(directory)
@@ -78,20 +80,9 @@ async function list(inspected: Inspected): Promise<number> {
   })
   const tally = new Tally(out, json)
   try {
-    for await (const batch of messages.batches((met) => mayMatch(met, selection))) {
-      const found: Found[] = []
-      for (const message of batch) {
-        if (tally.count + found.length >= limit) break
-        const addresses = addressesIn(message) ?? (await readableAddresses(message, messages, report)) ?? []
-        if (includeWanted(addresses, selection)) found.push({ message, addresses })
-      }
-      const routes = (await relay?.of(found)) ?? []
-      for (const [i, { message, addresses }] of found.entries()) {
-        const { dsn } = message.envelope
-        const asked = json ? dsn && (await readableDsn(message, messages, report)) : undefined
-        tally.add(message, addresses, { dsn: asked, routes: routes[i] })
-        if (out.isFull) await out.flush()
-      }
+    const listing = new Listing(inspected, wishes, messages, tally, relay)
+    for await (const batch of listing.batches()) {
+      await listing.show(batch)
       if (tally.count >= limit) break
     }
   } finally {
@@ -104,4 +95,87 @@ async function list(inspected: Inspected): Promise<number> {
   await out.flush()
   complainOf(inspected)
   return exits.fine
+}
+
+/** What is shown, in its order. */
+class Listing {
+  readonly #inspected: Inspected
+  readonly #messages: Messages
+  readonly #tally: Tally
+  readonly #relay: RelayRoutes | undefined
+  readonly #wishes: Wishes
+
+  constructor(
+    inspected: Inspected,
+    wishes: Wishes,
+    messages: Messages,
+    tally: Tally,
+    relay: RelayRoutes | undefined,
+  ) {
+    this.#inspected = inspected
+    this.#messages = messages
+    this.#tally = tally
+    this.#relay = relay
+    this.#wishes = wishes
+  }
+
+  /** What may be shown, apart from the walk. */
+  async *batches(): AsyncGenerator<readonly (QueuedMessage | PlainPiece)[]> {
+    const { json, limit, selection } = this.#wishes
+    // A relay says the ways of addresses, and a limit counts messages one by one.
+    const isPlain = !json && this.#relay === undefined && limit === Infinity
+    const plain = isPlain ? new PlainListing() : undefined
+    let batch: (QueuedMessage | PlainPiece)[] = []
+    const putPlain = (): void => {
+      const piece = plain?.take()
+      if (piece !== undefined) batch.push(piece)
+    }
+    const moments = this.#messages.walk((met, queued) => {
+      if (!mayMatch(met, selection)) return false
+      if (plain?.add(met) === true) return plain.isFull
+      const message = queued()
+      putPlain()
+      batch.push(message)
+      return batch.length >= batchCountMax
+    })
+    for await (const _ of moments) {
+      putPlain()
+      yield batch
+      batch = []
+      plain?.reset()
+    }
+  }
+
+  async show(batch: readonly (QueuedMessage | PlainPiece)[]): Promise<void> {
+    const { report } = this.#inspected
+    const { limit, selection } = this.#wishes
+    let found: Found[] = []
+    for (const message of batch) {
+      if (this.#tally.count + found.length >= limit) break
+      if ('text' in message) {
+        await this.#showFound(found)
+        found = []
+        await this.#tally.addPlain(message)
+        continue
+      }
+      const addresses =
+        addressesIn(message) ?? (await readableAddresses(message, this.#messages, report)) ?? []
+      if (includeWanted(addresses, selection)) found.push({ message, addresses })
+    }
+    await this.#showFound(found)
+  }
+
+  async #showFound(found: readonly Found[]): Promise<void> {
+    const { out, report } = this.#inspected
+    const routes = (await this.#relay?.of(found)) ?? []
+    for (const [i, { message, addresses }] of found.entries()) {
+      const { dsn } = message.envelope
+      const asked = this.#wishes.json
+        ? dsn && (await readableDsn(message, this.#messages, report))
+        : undefined
+      this.#tally.add(message, addresses, { dsn: asked, routes: routes[i] })
+      if (out.isFull) await out.flush()
+    }
+    if (out.isFull) await out.flush()
+  }
 }

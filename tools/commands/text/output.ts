@@ -8,9 +8,9 @@ import { complaint, escapedJson, harmless } from './shown-text.js'
 
 /** The surroundings of a command, which a test can replace. */
 export interface Surroundings {
-  /** Standard output. Resolves when it has taken the text; rejects with `OutputClosed`, or with the
-   * system's error. */
-  readonly write: (text: string) => Promise<void>
+  /** Standard output. Resolves when it has taken the text, or bytes of one; rejects with
+   * `OutputClosed`, or with the system's error. */
+  readonly write: (text: string | Buffer) => Promise<void>
   /** Standard error. */
   readonly complain: (text: string) => void
   readonly nowMs: () => number
@@ -52,6 +52,13 @@ export class Output {
   /** What is written next begins at the top of an empty terminal. */
   clearScreen(): void {
     this.#piece += '\x1b[H\x1b[J'
+  }
+
+  /** Writes text that the caller has looked through: printable ASCII and ends of lines. The bytes
+   * may change when it resolves. */
+  async checked(bytes: Buffer): Promise<void> {
+    await this.flush()
+    await this.#surroundings.write(bytes)
   }
 
   /** A piece is full: `flush` should be awaited. */
