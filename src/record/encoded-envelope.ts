@@ -22,7 +22,6 @@ const heads = {
   text16: 0xda,
   list16: 0xdc,
 } as const
-const lineFeed = 0x0a
 /** No place: what stands there is left to `decodeEnvelope`. */
 const odd = -1
 
@@ -103,7 +102,8 @@ export class EncodedEnvelope implements EnvelopeFacts {
     return this.#decoded === undefined && this.#fieldCount <= fieldsWithKey ? undefined : this.#whole.terms
   }
 
-  /** Copies its id, where that is printable ASCII. @param into with room for all of the frame
+  /** Copies its id, where that is printable ASCII. @param into bytes beyond its end are not written,
+   * and count in what is returned
    * @returns where the copy ends; -1 for another text */
   copyId(into: Buffer, at: number): number {
     return this.#copy(this.#idAt, into, at)
@@ -114,15 +114,16 @@ export class EncodedEnvelope implements EnvelopeFacts {
     return this.#copy(this.#senderAt, into, at)
   }
 
-  /** The same of its recipients, each a line behind `before`; -1 also where other frames have
-   * them. */
-  copyRecipients(into: Buffer, at: number, before: Buffer): number {
+  /** The same of its recipients, each between `before` and `behind`; -1 also where it does not name
+   * all of them. */
+  copyRecipients(into: Buffer, at: number, before: Buffer, behind: number): number {
     const length = this.#listLength(this.#recipientsAt)
     if (this.#decoded !== undefined || length !== this.#recipientCount) return odd
     let field = this.#firstOf(this.#recipientsAt)
     for (let i = 0; i < length && at >= 0; i++) {
-      at = this.#copy(field, into, at + before.copy(into, at))
-      if (at >= 0) into[at++] = lineFeed
+      before.copy(into, at)
+      at = this.#copy(field, into, at + before.length)
+      if (at >= 0) into[at++] = behind
       field = this.#behind(field)
     }
     return at
@@ -168,31 +169,33 @@ export class EncodedEnvelope implements EnvelopeFacts {
   /** undefined where no text of ASCII stands, or all is decoded: of other bytes, which need not be
    * UTF-8, the library says what they mean. */
   #textAt(at: number): string | undefined {
-    if (at < 0 || this.#decoded !== undefined) return undefined
+    const from = this.#textFrom(at)
+    if (from < 0) return undefined
     const buffer = this.#buffer
     const end = this.#behindOne(at)
-    const head = buffer[at]!
-    if (end < 0) return undefined
-    const isShort = (head & 0xe0) === 0xa0
-    if (!isShort && head !== heads.text8 && head !== heads.text16) return undefined
-    const from = at + (isShort ? 1 : head === heads.text8 ? 2 : 3)
     for (let i = from; i < end; i++) if (buffer[i]! > 0x7f) return undefined
     return buffer.toString('latin1', from, end)
   }
 
   #copy(at: number, into: Buffer, to: number): number {
+    const from = this.#textFrom(at)
+    if (from < 0) return odd
     const buffer = this.#buffer
     const end = this.#behindOne(at)
-    if (end < 0 || this.#decoded !== undefined) return odd
-    const head = buffer[at]!
-    const isShort = (head & 0xe0) === 0xa0
-    if (!isShort && head !== heads.text8 && head !== heads.text16) return odd
-    for (let i = at + (isShort ? 1 : head === heads.text8 ? 2 : 3); i < end; i++) {
+    for (let i = from; i < end; i++) {
       const byte = buffer[i]!
       if (byte < 0x20 || byte > 0x7e) return odd
       into[to++] = byte
     }
     return to
+  }
+
+  /** Where the bytes of the text at this place begin; `odd` where none stands, or all is decoded. */
+  #textFrom(at: number): number {
+    if (this.#decoded !== undefined || this.#behindOne(at) < 0) return odd
+    const head = this.#buffer[at]!
+    if ((head & 0xe0) === 0xa0) return at + 1
+    return head === heads.text8 ? at + 2 : head === heads.text16 ? at + 3 : odd
   }
 
   /** Not negative, `odd` where no count stands. */

@@ -12,7 +12,8 @@ export interface Job {
   left: number
   /** Index of the recipient with which the next batch begins, or a lower one. */
   next: number
-  /** Addresses by index, of those the scheduler holds, when the envelope does not have them. */
+  /** Addresses by index, of those that the scheduler holds or that are being routed, when the
+   * envelope does not have them. */
   readonly addresses: Map<number, string> | undefined
   /** The same of original recipients that the sender gave, when the envelope does not have
    * these. */

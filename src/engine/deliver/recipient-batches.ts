@@ -87,13 +87,14 @@ export class RecipientBatches {
     this.#outlet.supplied(job, batch)
   }
 
-  #batch(job: Job, countMax: number, addressOf: (index: number) => string): RecipientBatch {
+  /** @param take gives the address of the next one */
+  #batch(job: Job, countMax: number, take: (index: number) => string): RecipientBatch {
     const recipients: SchedulerRecipient[] = []
     for (let count = Math.min(countMax, job.left); count > 0; count--) {
       const index = job.message.pendingFrom(job.next)
       job.next = index + 1
       job.left--
-      const recipient = this.#route(job, index, addressOf(index))
+      const recipient = this.#route(job, index, take(index))
       if (recipient !== undefined) recipients.push(recipient)
     }
     return { recipients, complete: job.left === 0, unreadCount: job.left }
@@ -103,23 +104,19 @@ export class RecipientBatches {
    * ask for its mail. */
   #route(job: Job, index: number, address: string): SchedulerRecipient | undefined {
     const { options } = this.#parts
+    let reason = unasked
     try {
       const { transport, nexthop } = routeOf(options, job.message.envelope, address)
       if (!Object.hasOwn(options.transports, transport))
         throw new TypeError(`there is no transport '${transport}'`)
-      if (
-        options.retry.limitsFor(transport, nexthop)?.queueonly === true &&
-        !isAskedFor(job.message, nexthop)
-      ) {
-        this.#outlet.putOff(job, index, unasked)
-        return undefined
-      }
-      return { index, address, transport, nexthop }
+      const isAsked =
+        options.retry.limitsFor(transport, nexthop)?.queueonly !== true || isAskedFor(job.message, nexthop)
+      if (isAsked) return { index, address, transport, nexthop }
     } catch (error) {
-      const text = textOf(`no route: ${textOfThrown(error)}`)
-      this.#outlet.putOff(job, index, { status: '4.3.5', text })
-      return undefined
+      reason = { status: '4.3.5', text: textOf(`no route: ${textOfThrown(error)}`) }
     }
+    this.#outlet.putOff(job, index, reason)
+    return undefined
   }
 }
 

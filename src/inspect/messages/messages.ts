@@ -96,8 +96,9 @@ export class Messages {
   ): AsyncGenerator<void> {
     for (const [i, message] of working.entries()) {
       const found = await this.#working(message, uncertain)
-      if (found === undefined || !selectsLane(this.#options.lane, found.where, found.lane)) continue
-      if (visit(found, () => found) || i % batchCountMax === batchCountMax - 1) yield
+      const isOfLane = found !== undefined && selectsLane(this.#options.lane, found.where, found.lane)
+      const isDue = isOfLane && visit(found, () => found)
+      if (isDue || i % batchCountMax === batchCountMax - 1) yield
     }
     yield
   }

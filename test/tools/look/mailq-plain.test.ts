@@ -125,8 +125,8 @@ test('a known reason is that of the same notes of as many recipients', () => {
   const noteOf = (text: string): Envelope['notes'] => [
     { kind: 'deferred', status: '4.2.2', text, ranges: [0, 0] },
   ]
-  // Both texts have one hash.
-  const alike = ['Aa', 'BB'].map((text) => ({ ...ordinary, notes: noteOf(text) }))
+  // Both have the same CRC-32.
+  const alike = ['plumless', 'buckeroo'].map((text) => ({ ...ordinary, notes: noteOf(text) }))
   for (const envelope of alike) expect(listing.add(metOf(envelope, deferred))).toBe(true)
   expect(listing.take()!.text.toString()).toBe(alike.map((envelope) => usual(envelope, deferred)).join(''))
   const two = { ...alike[1]!, recipients: ['a@b.test', 'c@d.test'], recipientCount: 2 }

@@ -167,3 +167,43 @@ test('--from of another port is refused with its reason', async () => {
   expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 1 })
   expect(stderr).toContain('there is no MAILQ port')
 })
+
+test('mail of all kinds is listed in one order, whether it is read in pieces or one by one', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'waybill-mailq-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  const queue = await openQueue(directory, {
+    transports: {
+      out: {
+        deliver: ({ recipients }) =>
+          recipients.map((recipient) => ({
+            kind: 'deferred',
+            status: '4.2.0',
+            reason: `of ${recipient[0]}`,
+          })),
+      },
+    },
+    route: () => ({ transport: 'out', nexthop: 'example.net' }),
+  })
+  let waitingCount = 0
+  queue.on('deferred', ({ recipients }) => (waitingCount += recipients.length))
+  const many = Array.from({ length: 1200 }, (_, i) => `m${i}@example.net`)
+  const kindsOfMail = [['a@example.net'], ['ä@example.net'], ['b@example.net', 'c@example.net'], ['d@e.test']]
+  let count = 0
+  const submitOn = async (): Promise<void> => {
+    while (count < 3000) {
+      const i = count++
+      const recipients = i === 1500 ? many : i % 40 < 4 ? kindsOfMail[i % 4]! : [`a${i}@example.net`]
+      await queue.submit({ sender: 'ada@example.org', recipients, data: 'x\r\n'.repeat(i), smtputf8: true })
+    }
+  }
+  await Promise.all(Array.from({ length: 100 }, submitOn))
+  await queue.idle()
+  queue.crash()
+  const { stdout, stderr } = await say('--queue', directory)
+  expect([waitingCount, stderr]).toEqual([2999 + 75 + 1200, ''])
+  expect(stdout.match(/^[0-9A-Z]{16} /gm)).toHaveLength(3000)
+  const oneByOne = await say('--queue', directory, '--limit', '1000000')
+  expect(stdout).toBe(oneByOne.stdout)
+  const ofOne = ['--queue', directory, '--domain', 'e.test']
+  expect((await say(...ofOne)).stdout).toBe((await say(...ofOne, '--limit', '1000000')).stdout)
+})

@@ -1,30 +1,25 @@
-/** Messages of `mailq` as text, where all of it is printable ASCII: from the frame into the output,
- * without an object on the way. A queue of millions is listed in half the time (bench scale).
- * Invariant: it writes what `textOf` says, or nothing: then that has to be asked. */
+/** Messages of `mailq` as text, where their addresses are printable ASCII: from the frame into the
+ * output, without an object on the way. A queue of millions is listed in half the time (bench scale).
+ * Invariant: it writes what `textOf` says, or nothing: then that has to be asked. What is not shown
+ * is not looked at: `log verify` decodes all. */
+import { crc32 } from '../../../src/base/checksum.js'
 import type { MetMessage } from '../../../src/inspect/messages/queued-message.js'
 import { EncodedEnvelope } from '../../../src/record/encoded-envelope.js'
-import { listingIndent, queueMarks, reasonLine } from './mailq-text.js'
+import { listingIndent, listingWidths, queueMarks, reasonLine, type PlainPiece } from './mailq-text.js'
 import { reasonsByIndex, senderText, shortTime } from '../text/shown-text.js'
 
-/** Listed messages. */
-export interface PlainPiece {
-  /** Each behind an empty line. */
-  readonly text: Buffer
-  readonly count: number
-  /** Of their data. */
-  readonly dataBytes: number
-}
-
-/** Some hundred messages, which is one read of a walk. */
+/** More than a thousand messages, whose frames are one read of a walk. */
 const fullBytes = 256 * 1024
 /** Most mail waits for the same sites, for the same reasons. */
-const reasonsMax = 65_536
+const reasonsMax = 10_000
+/** Longer notes are read again each time. */
+const notesBytesMax = 512
 
 interface Reason {
   /** The notes of which it is the reason, and of how many recipients. */
   readonly notes: Buffer
   readonly recipientCount: number
-  /** undefined: there are several, or it is not of ASCII. */
+  /** undefined: there are several. */
   readonly line: Buffer | undefined
 }
 
@@ -34,8 +29,8 @@ const [space, lineFeed, questionMark] = [0x20, 0x0a, 0x3f]
 export class PlainListing {
   /** What goes beyond its end is not written, and found out. */
   readonly #text = Buffer.allocUnsafe(2 * fullBytes)
-  /** By a hash of their notes; a later one takes the place of an earlier one. */
-  readonly #reasons: (Reason | undefined)[] = Array.from({ length: reasonsMax })
+  /** By the checksum of their notes. */
+  readonly #reasons = new Map<number, Reason>()
   #takenAt = 0
   #at = 0
   #count = 0
@@ -43,7 +38,7 @@ export class PlainListing {
   #second = -1
   #time = ''
 
-  /** `reset` should be called before the next message. */
+  /** What was taken should be written, and `reset` called. */
   get isFull(): boolean {
     return this.#at >= fullBytes
   }
@@ -66,7 +61,7 @@ export class PlainListing {
   take(): PlainPiece | undefined {
     if (this.#count === 0) return undefined
     const text = this.#text.subarray(this.#takenAt, this.#at)
-    const piece = { text, count: this.#count, dataBytes: this.#dataBytes }
+    const piece = { kind: 'plain', text, count: this.#count, dataBytes: this.#dataBytes } as const
     this.#takenAt = this.#at
     this.#count = this.#dataBytes = 0
     return piece
@@ -77,7 +72,7 @@ export class PlainListing {
     this.#takenAt = this.#at = 0
   }
 
-  /** @returns where it ends; -1 where something is no printable ASCII */
+  /** @returns where it ends; -1 where an address or the id is no printable ASCII */
   #write({ where, uncertain }: MetMessage, envelope: EncodedEnvelope, reason: Buffer): number {
     const text = this.#text
     const from = this.#at
@@ -86,17 +81,17 @@ export class PlainListing {
     if (at < 0) return at
     at = this.#put(queueMarks[where], at)
     if (uncertain) text[at++] = questionMark
-    while (at < from + 18) text[at++] = space
-    at = this.#field(String(envelope.dataBytes), 8, at)
-    at = this.#field(this.#timeOf(envelope.acceptedAt), 19, at)
+    while (at < from + 1 + listingWidths.id) text[at++] = space
+    at = this.#field(String(envelope.dataBytes), listingWidths.size, at)
+    at = this.#field(this.#timeOf(envelope.acceptedAt), listingWidths.time, at)
     text[at++] = space
     const senderAt = at
     at = envelope.copySender(text, at)
     if (at === senderAt) at = this.#put(senderText(''), at)
     if (at < 0) return at
     text[at++] = lineFeed
-    at += reason.copy(text, at)
-    return envelope.copyRecipients(text, at, indent)
+    reason.copy(text, at)
+    return envelope.copyRecipients(text, at + reason.length, indent, lineFeed)
   }
 
   /** ASCII, behind a space and to the right of its column. */
@@ -122,19 +117,15 @@ export class PlainListing {
   #reasonOf(envelope: EncodedEnvelope): Buffer | undefined {
     const { encodedNotes: notes, recipientCount } = envelope
     if (notes === undefined) return undefined
-    const place = hashOf(notes) % reasonsMax
-    const known = this.#reasons[place]
+    if (notes.length > notesBytesMax) return commonReason(envelope)
+    const hash = crc32(notes)
+    const known = this.#reasons.get(hash)
     if (known?.recipientCount === recipientCount && known.notes.equals(notes)) return known.line
     const line = commonReason(envelope)
-    this.#reasons[place] = { notes: Buffer.from(notes), recipientCount, line }
+    if (this.#reasons.size >= reasonsMax) this.#reasons.clear()
+    this.#reasons.set(hash, { notes: Buffer.from(notes), recipientCount, line })
     return line
   }
-}
-
-function hashOf(bytes: Buffer): number {
-  let hash = 0
-  for (let i = 0; i < bytes.length; i++) hash = (Math.imul(hash, 31) + bytes[i]!) | 0
-  return hash >>> 0
 }
 
 function commonReason(envelope: EncodedEnvelope): Buffer | undefined {
@@ -143,6 +134,5 @@ function commonReason(envelope: EncodedEnvelope): Buffer | undefined {
   const reasonAt = reasonsByIndex(notes, recipientCount)
   const first = reasonAt(0) ?? ''
   for (let index = 1; index < recipientCount; index++) if ((reasonAt(index) ?? '') !== first) return undefined
-  if (!/^[\x20-\x7e]*$/.test(first)) return undefined
-  return Buffer.from(first === '' ? '' : reasonLine(first), 'latin1')
+  return Buffer.from(first === '' ? '' : reasonLine(first))
 }

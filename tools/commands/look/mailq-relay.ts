@@ -38,6 +38,11 @@ export class RelayRoutes {
     return undefined
   }
 
+  /** It may still say routes. */
+  get isAsked(): boolean {
+    return this.#askedCount < askedMax
+  }
+
   /** The routes of each message's recipients. */
   async of(found: readonly Found[]): Promise<readonly Routes[]> {
     const addresses = found.flatMap((one) => one.addresses).slice(0, askedMax - this.#askedCount)

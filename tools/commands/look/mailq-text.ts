@@ -5,7 +5,6 @@ import type { Route } from '../../../src/index.js'
 import type { QueuedMessage } from '../../../src/inspect/messages/queued-message.js'
 import type { Envelope } from '../../../src/record/envelope.js'
 import { jsonHandling } from './listing-options.js'
-import type { PlainPiece } from './mailq-plain.js'
 import type { Output } from '../text/output.js'
 import { printable, reasonsByIndex, senderText, shortTime } from '../text/shown-text.js'
 
@@ -20,11 +19,25 @@ export interface ShownMessage extends Pick<
   >
 }
 
+/** Listed messages, all of it printable. */
+export interface PlainPiece {
+  readonly kind: 'plain'
+  /** Each behind an empty line. */
+  readonly text: Buffer
+  readonly count: number
+  /** Of their data. */
+  readonly dataBytes: number
+}
+
 /** Of each address; undefined where no relay was asked, or nobody knows the way. */
 export type Routes = readonly (Route | undefined)[]
 
 export const listingRule: string = '----Queue ID----- --Size-- ---Arrival Time---- --Sender/Recipient------\n'
-export const listingIndent: string = `${' '.repeat(17)} ${' '.repeat(8)} ${' '.repeat(19)} `
+/** Characters of its columns but the last. */
+export const listingWidths = { id: 17, size: 8, time: 19 } as const
+export const listingIndent: string = ' '.repeat(
+  listingWidths.id + listingWidths.size + listingWidths.time + 3,
+)
 /** Column at which a reason ends. */
 const reasonWidth = 76
 
@@ -45,7 +58,8 @@ export function textOf(message: ShownMessage, addresses: readonly string[], rout
   const id = `${envelope.id}${queueMarks[where]}${uncertain ? '?' : ''}`
   const size = String(envelope.dataBytes)
   const time = shortTime(envelope.acceptedAt)
-  let text = `${id}${fill(id, 17)} ${fill(size, 8)}${size} ${fill(time, 19)}${time} ${senderText(envelope.sender)}\n`
+  const { id: idWidth, size: sizeWidth, time: timeWidth } = listingWidths
+  let text = `${id}${fill(id, idWidth)} ${fill(size, sizeWidth)}${size} ${fill(time, timeWidth)}${time} ${senderText(envelope.sender)}\n`
   const reasonAt = reasonsByIndex(message.notes, envelope.recipientCount)
   let shown = ''
   for (let i = 0; i < addresses.length; i++) {

@@ -26,8 +26,8 @@ import { selectionOptions, wishesOf, type Wishes } from './listing-options.js'
 import { listFrom } from './mailq-from.js'
 import { listForOthers, mayRead } from './mailq-others.js'
 import { RelayRoutes, type Found } from './mailq-relay.js'
-import { PlainListing, type PlainPiece } from './mailq-plain.js'
-import { Tally } from './mailq-text.js'
+import { PlainListing } from './mailq-plain.js'
+import { Tally, type PlainPiece } from './mailq-text.js'
 
 const ofFiles: InspectCommand = inspectCommand(
   {
@@ -122,9 +122,8 @@ class Listing {
   /** What may be shown, apart from the walk. */
   async *batches(): AsyncGenerator<readonly (QueuedMessage | PlainPiece)[]> {
     const { json, limit, selection } = this.#wishes
-    // A relay says the ways of addresses, and a limit counts messages one by one.
-    const isPlain = !json && this.#relay === undefined && limit === Infinity
-    const plain = isPlain ? new PlainListing() : undefined
+    // A limit counts messages one by one.
+    const plain = json || limit !== Infinity ? undefined : new PlainListing()
     let batch: (QueuedMessage | PlainPiece)[] = []
     const putPlain = (): void => {
       const piece = plain?.take()
@@ -132,7 +131,8 @@ class Listing {
     }
     const moments = this.#messages.walk((met, queued) => {
       if (!mayMatch(met, selection)) return false
-      if (plain?.add(met) === true) return plain.isFull
+      const isRouted = this.#relay?.isAsked === true
+      if (!isRouted && plain?.add(met) === true) return plain.isFull
       const message = queued()
       putPlain()
       batch.push(message)
@@ -150,17 +150,16 @@ class Listing {
     const { report } = this.#inspected
     const { limit, selection } = this.#wishes
     let found: Found[] = []
-    for (const message of batch) {
+    for (const item of batch) {
       if (this.#tally.count + found.length >= limit) break
-      if ('text' in message) {
+      if ('kind' in item) {
         await this.#showFound(found)
         found = []
-        await this.#tally.addPlain(message)
+        await this.#tally.addPlain(item)
         continue
       }
-      const addresses =
-        addressesIn(message) ?? (await readableAddresses(message, this.#messages, report)) ?? []
-      if (includeWanted(addresses, selection)) found.push({ message, addresses })
+      const addresses = addressesIn(item) ?? (await readableAddresses(item, this.#messages, report)) ?? []
+      if (includeWanted(addresses, selection)) found.push({ message: item, addresses })
     }
     await this.#showFound(found)
   }

@@ -54,9 +54,10 @@ export class Output {
     this.#piece += '\x1b[H\x1b[J'
   }
 
-  /** Writes text that the caller has looked through: printable ASCII and ends of lines. The bytes
-   * may change when it resolves. */
+  /** UTF-8, printable text and ends of lines: the caller has looked for anything else. The bytes may
+   * change when it resolves. */
   async checked(bytes: Buffer): Promise<void> {
+    if (bytes.length < pieceLengthMax) return this.text(bytes.toString())
     await this.flush()
     await this.#surroundings.write(bytes)
   }
