@@ -102,8 +102,8 @@ export class EncodedEnvelope implements EnvelopeFacts {
     return this.#decoded === undefined && this.#fieldCount <= fieldsWithKey ? undefined : this.#whole.terms
   }
 
-  /** Copies its id, where that is printable ASCII. @param into bytes beyond its end are not written,
-   * and count in what is returned
+  /** Copies its id, where that is printable ASCII.
+   * @param into bytes beyond its end are not written, and count in what is returned
    * @returns where the copy ends; -1 for another text */
   copyId(into: Buffer, at: number): number {
     return this.#copy(this.#idAt, into, at)
@@ -190,7 +190,8 @@ export class EncodedEnvelope implements EnvelopeFacts {
     return to
   }
 
-  /** Where the bytes of the text at this place begin; `odd` where none stands, or all is decoded. */
+  /** Where the bytes of the text at this place begin; `odd` where none stands, or all is
+   * decoded. */
   #textFrom(at: number): number {
     if (this.#decoded !== undefined || this.#behindOne(at) < 0) return odd
     const head = this.#buffer[at]!

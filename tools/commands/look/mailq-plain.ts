@@ -1,5 +1,5 @@
 /** Messages of `mailq` as text, where their addresses are printable ASCII: from the frame into the
- * output, without an object on the way. A queue of millions is listed in half the time (bench scale).
+ * output, without an object on the way. A queue of millions is listed in half the time.
  * Invariant: it writes what `textOf` says, or nothing: then that has to be asked. What is not shown
  * is not looked at: `log verify` decodes all. */
 import { crc32 } from '../../../src/base/checksum.js'

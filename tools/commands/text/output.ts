@@ -54,8 +54,8 @@ export class Output {
     this.#piece += '\x1b[H\x1b[J'
   }
 
-  /** UTF-8, printable text and ends of lines: the caller has looked for anything else. The bytes may
-   * change when it resolves. */
+  /** UTF-8, printable text and ends of lines: the caller has looked for anything else. The bytes
+   * may change when it resolves. */
   async checked(bytes: Buffer): Promise<void> {
     if (bytes.length < pieceLengthMax) return this.text(bytes.toString())
     await this.flush()
