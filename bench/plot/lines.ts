@@ -39,6 +39,8 @@ const axisPx = 58
 const plotHeightPx = 130
 const headPx = 44
 const footPx = 42
+/** The last label of an x axis stands in the middle below its tick: `10 000 000`. */
+const labelEndPx = 20
 const panelWidthPx = (widthPx - 2 * marginPx - gapPx) / columns
 const colors = [oursColor, '#d9822b', '#2b9a66', '#a05bb5']
 
@@ -62,7 +64,7 @@ function panelAt(left: number, top: number, { title, lines }: LinePanel, plot: L
   const xScale =
     plot.xKind === 'linear' ? linearScale(Math.max(...xs)) : logScale(Math.min(...xs), Math.max(...xs))
   const yScale = linearScale(Math.max(...ys))
-  const room = panelWidthPx - axisPx - 10
+  const room = panelWidthPx - axisPx - labelEndPx
   const bottom = top + headPx + plotHeightPx
   const xOf = (x: number): number => left + axisPx + xScale.place(x) * room
   const yOf = (y: number): number => bottom - yScale.place(y) * plotHeightPx
