@@ -91,10 +91,8 @@ export class EncodedEnvelope implements EnvelopeFacts {
 
   get dataBytes(): number {
     if (this.#decoded !== undefined) return this.#decoded.dataBytes
-    let at = this.#recipientsAt
-    // The recipients, their frames, and the kind of the data's place and the place.
-    for (let field = 0; field < 4; field++) at = this.#behind(at)
-    const bytes = this.#countAt(at)
+    // Behind the recipients, their frames, and the kind of the data's place and the place.
+    const bytes = this.#countAt(this.#fieldsBehind(this.#recipientsAt, 4))
     return bytes < 0 ? this.#whole.dataBytes : bytes
   }
 
@@ -133,15 +131,13 @@ export class EncodedEnvelope implements EnvelopeFacts {
    * cannot be seen. */
   get encodedNotes(): Buffer | undefined {
     if (this.#decoded !== undefined) return undefined
-    let at = this.#recipientsAt
-    // What stands before the data's size, it, the checksum, and what the envelope replaces.
-    for (let field = 0; field < 7; field++) at = this.#behind(at)
+    // Behind what stands before the data's size, it, the checksum, and what the envelope replaces.
+    const at = this.#fieldsBehind(this.#recipientsAt, 7)
     const noteCount = this.#listLength(at)
     let end = this.#firstOf(at)
     for (let i = 0; i < noteCount; i++) {
       const fieldCount = this.#listLength(end)
-      end = fieldCount < 0 ? odd : this.#firstOf(end)
-      for (let field = 0; field < fieldCount; field++) end = this.#behind(end)
+      end = fieldCount < 0 ? odd : this.#fieldsBehind(this.#firstOf(end), fieldCount)
     }
     return noteCount < 0 || end < 0 ? undefined : this.#buffer.subarray(at, end)
   }
@@ -159,8 +155,8 @@ export class EncodedEnvelope implements EnvelopeFacts {
     this.#senderAt = this.#behind(this.#idAt)
     let at = this.#behind(this.#senderAt)
     this.#acceptedAt = this.#countAt(at)
-    // Attempts and flags follow.
-    for (let field = 0; field < 3; field++) at = this.#behind(at)
+    // Behind it, attempts and flags.
+    at = this.#fieldsBehind(at, 3)
     this.#recipientCount = this.#countAt(at)
     this.#recipientsAt = this.#behind(at)
     return this.#acceptedAt >= 0 && this.#recipientCount >= 0 && this.#recipientsAt >= 0
@@ -169,19 +165,19 @@ export class EncodedEnvelope implements EnvelopeFacts {
   /** undefined where no text of ASCII stands, or all is decoded: of other bytes, which need not be
    * UTF-8, the library says what they mean. */
   #textAt(at: number): string | undefined {
-    const from = this.#textFrom(at)
+    const end = this.#behindOne(at)
+    const from = this.#textFrom(at, end)
     if (from < 0) return undefined
     const buffer = this.#buffer
-    const end = this.#behindOne(at)
     for (let i = from; i < end; i++) if (buffer[i]! > 0x7f) return undefined
     return buffer.toString('latin1', from, end)
   }
 
   #copy(at: number, into: Buffer, to: number): number {
-    const from = this.#textFrom(at)
+    const end = this.#behindOne(at)
+    const from = this.#textFrom(at, end)
     if (from < 0) return odd
     const buffer = this.#buffer
-    const end = this.#behindOne(at)
     for (let i = from; i < end; i++) {
       const byte = buffer[i]!
       if (byte < 0x20 || byte > 0x7e) return odd
@@ -191,9 +187,9 @@ export class EncodedEnvelope implements EnvelopeFacts {
   }
 
   /** Where the bytes of the text at this place begin; `odd` where none stands, or all is
-   * decoded. */
-  #textFrom(at: number): number {
-    if (this.#decoded !== undefined || this.#behindOne(at) < 0) return odd
+   * decoded. @param end of the field */
+  #textFrom(at: number, end: number): number {
+    if (end < 0 || this.#decoded !== undefined) return odd
     const head = this.#buffer[at]!
     if ((head & 0xe0) === 0xa0) return at + 1
     return head === heads.text8 ? at + 2 : head === heads.text16 ? at + 3 : odd
@@ -231,6 +227,12 @@ export class EncodedEnvelope implements EnvelopeFacts {
 
   #firstOf(listAt: number): number {
     return listAt + (this.#buffer[listAt] === heads.list16 ? 3 : 1)
+  }
+
+  /** Where the field stands that is so many fields behind the one at `at`; as `#behind`. */
+  #fieldsBehind(at: number, count: number): number {
+    for (let field = 0; field < count; field++) at = this.#behind(at)
+    return at
   }
 
   /** Where the field behind the one at `at` stands; `odd` when that cannot be seen. */

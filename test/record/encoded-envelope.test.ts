@@ -4,17 +4,9 @@ import { Packr } from 'msgpackr'
 import { expect, test } from 'vitest'
 import { EncodedEnvelope, type EnvelopeFacts } from '../../src/record/encoded-envelope.js'
 import { decodeEnvelope, encodeEnvelope } from '../../src/record/envelope.js'
-import { frameBytes, frameHeaderBytes, kinds, sealFrame } from '../../src/record/frame.js'
 import { isWaybillError } from '../../src/errors.js'
 import { anyEnvelope } from './arbitraries.js'
-
-/** Somewhere in a window, where other bytes follow. */
-function frameWith(payload: Uint8Array, at = 24): Buffer {
-  const window = Buffer.alloc(at + frameBytes(payload.length) + 64, 0xc1)
-  window.set(payload, at + frameHeaderBytes)
-  sealFrame(window, at, kinds.envelope, 1, 0, payload.length, 7)
-  return window
-}
+import { framed, framedAt } from './framed.js'
 
 const factsOf = (envelope: EnvelopeFacts): EnvelopeFacts => ({
   id: envelope.id,
@@ -34,7 +26,7 @@ test('each fact is that of the decoded envelope, in any order of asking', () => 
   const encoded = new EncodedEnvelope()
   fc.assert(
     fc.property(anyEnvelope, fc.shuffledSubarray(factNames), (envelope, names) => {
-      encoded.aim(frameWith(encodeEnvelope(envelope)), 24)
+      encoded.aim(framed(encodeEnvelope(envelope)), framedAt)
       for (const name of names as (keyof EnvelopeFacts)[]) expect(encoded[name]).toEqual(envelope[name])
       expect(factsOf(encoded)).toEqual(factsOf(envelope))
       expect(encoded.decode()).toEqual(envelope)
@@ -68,7 +60,7 @@ test('lists and numbers of every length are read', () => {
         acceptedAt: number,
         dataBytes: number,
       }
-      encoded.aim(frameWith(encodeEnvelope(envelope)), 24)
+      encoded.aim(framed(encodeEnvelope(envelope)), framedAt)
       expect(factsOf(encoded)).toEqual(factsOf(envelope))
     }
 })
@@ -87,7 +79,7 @@ test('what another program has written is read as a library reads it, or refused
   const checkSame = (payload: Buffer): void => {
     const decoded = saidBy(() => decodeEnvelope(payload))
     const said = saidBy(() => {
-      encoded.aim(frameWith(payload), 24)
+      encoded.aim(framed(payload), framedAt)
       return encoded
     })
     // What is wrong may stand where no fact is.

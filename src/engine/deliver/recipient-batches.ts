@@ -76,7 +76,7 @@ export class RecipientBatches {
     for (let count = 1; count < Math.min(countMax, job.left); count++) last = message.pendingFrom(last + 1)
     const { addresses, orcpts } = await reader.addressees(message, from, last - from + 1)
     if (life.isOver || isWithdrawn(job)) return
-    // The job has them before they are routed: who is put off has its outcome told by address.
+    // Before they are routed: the outcome of a recipient that is put off names its address.
     const batch = this.#batch(job, countMax, (index) => {
       const address = addresses[index - from]!
       job.addresses!.set(index, address)

@@ -8,6 +8,7 @@ import { textOf } from '../../delivery/outcome.js'
 import { condensed, noteTextCharsMax, type OutcomeNote } from '../../record/outcome-note.js'
 import type { QueueEmitter } from '../life/events.js'
 import type { Route } from '../life/options.js'
+import { addressOf } from '../deliver/job.js'
 import { appendOutcomes, notesOf, outcomeBytesMost } from '../deliver/outcome-notes.js'
 import { recipientEventOf } from '../deliver/recipient-events.js'
 import { ToldRoom } from '../deliver/told-room.js'
@@ -97,7 +98,7 @@ function tell(
   if (events.listenerCount('failed') === 0) return
   for (const { status, text, ranges, remote } of notes) {
     const recipients: string[] = []
-    forEachIn(ranges, (index) => recipients.push(addresses.get(index)!))
+    forEachIn(ranges, (index) => recipients.push(addressOf({ message, addresses }, index)))
     events.emit('failed', {
       recipients,
       transport,

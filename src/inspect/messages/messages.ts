@@ -66,7 +66,7 @@ export class Messages {
     }
   }
 
-  /** Shows each message once. What it yields are moments to look up. */
+  /** As `each`. What it yields are moments to look up. */
   async *walk(visit: MessageVisitor): AsyncGenerator<void> {
     const { lanes, working } = this.#snapshot
     const wanted = lanes.filter((lane) => selectsLane(this.#options.lane, queueNameOf(lane.kind), lane.lane))
@@ -207,7 +207,7 @@ type Wanted = (message: MetMessage) => boolean
 /** @param message valid until it returns
  * @param queued all of it, apart from the walk; throws WaybillError LOG_CORRUPT
  * @returns whether a moment to look up is due */
-export type MessageVisitor = (message: MetMessage, queued: () => QueuedMessage) => boolean
+type MessageVisitor = (message: MetMessage, queued: () => QueuedMessage) => boolean
 
 interface StretchWalk {
   /** Does the message at this place wait? */

@@ -4,10 +4,10 @@ import { expect, test } from 'vitest'
 import type { MetMessage } from '../../../src/inspect/messages/queued-message.js'
 import { EncodedEnvelope } from '../../../src/record/encoded-envelope.js'
 import { encodeEnvelope, type Envelope } from '../../../src/record/envelope.js'
-import { frameBytes, frameHeaderBytes, kinds, sealFrame } from '../../../src/record/frame.js'
 import { PlainListing } from '../../../tools/commands/look/mailq-plain.js'
 import { textOf } from '../../../tools/commands/look/mailq-text.js'
 import { anyEnvelope } from '../../record/arbitraries.js'
+import { framed, framedAt } from '../../record/framed.js'
 
 type Place = Pick<MetMessage, 'where' | 'uncertain'>
 
@@ -15,12 +15,8 @@ const waiting = { lane: 1, dueAt: 0, waiting: undefined, active: undefined } as 
 
 /** As a walk meets it. */
 function metOf(envelope: Envelope, place: Place): MetMessage {
-  const payload = encodeEnvelope(envelope)
-  const window = Buffer.alloc(frameBytes(payload.length) + 64, 0x41)
-  window.set(payload, frameHeaderBytes)
-  sealFrame(window, 0, kinds.envelope, 1, 0, payload.length, 7)
   const encoded = new EncodedEnvelope()
-  encoded.aim(window, 0)
+  encoded.aim(framed(encodeEnvelope(envelope)), framedAt)
   return { ...waiting, ...place, waitingCount: envelope.recipientCount, envelope: encoded }
 }
 

@@ -14,10 +14,16 @@ import { command, type Commanded } from '../../inspect/commanded.js'
 
 const hour = 3_600_000
 
-/** A relay whose checkpoints come too late for anybody, whose site `slow` never answers. */
-async function relay(): Promise<{ readonly queue: Queue; readonly directory: string }> {
+/** For one test. */
+async function newDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'waybill-mailq-'))
   onTestFinished(() => rm(directory, { recursive: true }))
+  return directory
+}
+
+/** A relay whose checkpoints come too late for anybody, whose site `slow` never answers. */
+async function relay(): Promise<{ readonly queue: Queue; readonly directory: string }> {
+  const directory = await newDirectory()
   const queue = await openQueue(directory, {
     transports: {
       out: {
@@ -169,8 +175,7 @@ test('--from of another port is refused with its reason', async () => {
 })
 
 test('mail of all kinds is listed in one order, whether it is read in pieces or one by one', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-mailq-'))
-  onTestFinished(() => rm(directory, { recursive: true }))
+  const directory = await newDirectory()
   const queue = await openQueue(directory, {
     transports: {
       out: {

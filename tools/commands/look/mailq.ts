@@ -175,6 +175,5 @@ class Listing {
       this.#tally.add(message, addresses, { dsn: asked, routes: routes[i] })
       if (out.isFull) await out.flush()
     }
-    if (out.isFull) await out.flush()
   }
 }

@@ -57,9 +57,13 @@ export class Output {
   /** UTF-8, printable text and ends of lines: the caller has looked for anything else. The bytes
    * may change when it resolves. */
   async checked(bytes: Buffer): Promise<void> {
-    if (bytes.length < pieceLengthMax) return this.text(bytes.toString())
-    await this.flush()
-    await this.#surroundings.write(bytes)
+    if (bytes.length < pieceLengthMax) {
+      this.text(bytes.toString())
+      if (this.isFull) await this.flush()
+    } else {
+      await this.flush()
+      await this.#surroundings.write(bytes)
+    }
   }
 
   /** A piece is full: `flush` should be awaited. */
