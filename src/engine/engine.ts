@@ -6,7 +6,6 @@ import type { ActiveMessage } from '../active/active-message.js'
 import { nowhere, type Position } from '../base/position.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import { Accept } from './accept/accept.js'
-import type { Progress } from './accept/inflow.js'
 import { Checkpointer } from './checkpoint/checkpointer.js'
 import { unlessFull } from './life/unless-full.js'
 import { Schedule } from './schedule/schedule.js'
@@ -52,7 +51,8 @@ export class Engine {
     this.#facts = facts
     this.#recollection = recollection
     const { active, options } = parts
-    this.accept = new Accept(parts, { progress: () => this.#progress(), onAccepted: () => this.#wakeLater() })
+    const progress = () => this.dispatch.progress()
+    this.accept = new Accept(parts, { progress, onAccepted: () => this.#wakeLater() })
     this.reclaim = new Reclaim(parts)
     this.#outliving = new Outliving(parts.journal, () => this.reclaim.isFull)
     this.settle = new Settle(parts, this.#orders, {
@@ -125,15 +125,6 @@ export class Engine {
    * recorded meanwhile. */
   #wakeLater(): void {
     this.#parts.options.clock.soon(() => this.intake.wake())
-  }
-
-  #progress(): Progress {
-    const { active } = this.#parts
-    return {
-      answeredCount: this.dispatch.answeredCount,
-      endedCount: active.endedCount,
-      activeCount: active.count - this.settle.asideCount,
-    }
   }
 
   /** The journal is durable up to `end`. */

@@ -37,16 +37,14 @@ import { Tickets, type Accepted } from './tickets.js'
  * in a few syncs. */
 const stagedBytesMax = 32 * 1024 * 1024
 
-/** Of as many active messages as there may be, this part slows no submitter down. */
-const freePart = 4
-
 /** A stream that is being read. */
 interface StreamInHand extends Linked<StreamInHand> {
   readonly stream: Readable
 }
 
 export interface AcceptOptions {
-  readonly progress: () => Progress
+  /** What has become of mail, without what this knows. */
+  readonly progress: () => Omit<Progress, 'settledCount'>
   /** Some have settled: their mail may be started. */
   readonly onAccepted: () => void
 }
@@ -60,7 +58,7 @@ export class Accept {
   readonly #turns = new RoomTurns()
   readonly #plain: PlainMail
   readonly #options: AcceptOptions
-  readonly #inflow: Inflow
+  readonly #inflow = new Inflow()
   #durableEnd: Position = nowhere
   /** Behind it stand submissions that are durable, and settle in a later turn. */
   #settledEnd: Position = nowhere
@@ -73,7 +71,6 @@ export class Accept {
     this.#ids = new MessageIds(parts.options.prng)
     this.space = new SpaceWatch(parts, () => this.roomChanged())
     this.#tickets = new Tickets(parts.events)
-    this.#inflow = new Inflow(parts.options.activeCountMax / freePart)
   }
 
   /** Settles when the message is durable.
@@ -110,7 +107,7 @@ export class Accept {
   /** The journal is durable up to here: tickets settle, in order. */
   durable(end: Position): void {
     this.#durableEnd = end
-    if (!this.#settlesSoon) this.#settle(this.#inflow.next(this.#options.progress()))
+    if (!this.#settlesSoon) this.#settleSome()
     this.space.look()
     this.roomChanged()
   }
@@ -125,14 +122,19 @@ export class Accept {
     if (this.#settledEnd < this.#durableEnd) this.#settle(Infinity)
   }
 
-  #settle(countMax: number): void {
-    this.#settledEnd = this.#tickets.settle(this.#durableEnd, countMax)
+  #settleSome(): void {
+    const { settledCount } = this.#tickets
+    this.#settle(this.#inflow.next({ ...this.#options.progress(), settledCount }))
+  }
+
+  #settle(recipientCount: number): void {
+    this.#settledEnd = this.#tickets.settle(this.#durableEnd, recipientCount)
     this.#options.onAccepted()
     if (this.#settledEnd >= this.#durableEnd) return
     this.#settlesSoon = true
     this.#parts.options.clock.soon(() => {
       this.#settlesSoon = false
-      this.#parts.life.guard(() => this.#settle(this.#inflow.next(this.#options.progress())))
+      this.#parts.life.guard(() => this.#settleSome())
     })
   }
 

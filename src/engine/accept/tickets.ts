@@ -1,7 +1,7 @@
 /** Submissions that wait until they are durable, in the order of their ends.
  * Invariant: each ticket settles once: when everything before its end is durable, and it is its
  * turn, or with the error that ended this life. */
-import type { Position } from '../../base/position.js'
+import { nowhere, type Position } from '../../base/position.js'
 import { Ring } from '../../base/ring.js'
 import type { Envelope } from '../../record/envelope.js'
 import { taggedBy, tagsOf } from '../../record/terms.js'
@@ -33,6 +33,8 @@ class Ticket {
 export class Tickets {
   readonly #events: QueueEmitter
   readonly #waiting = new Ring<Ticket>()
+  #settledEnd: Position = nowhere
+  #settledCount = 0
 
   constructor(events: QueueEmitter) {
     this.#events = events
@@ -43,23 +45,29 @@ export class Tickets {
     return new Promise((resolve, reject) => this.#waiting.push(new Ticket(end, envelope, resolve, reject)))
   }
 
-  /** The journal is durable up to `end`: so many settle, in order. @param countMax at least 1
-   * @returns up to where all have settled */
-  settle(end: Position, countMax: number): Position {
-    let left = countMax
-    let settledEnd = end
+  /** Recipients of submissions that have settled in this life. */
+  get settledCount(): number {
+    return this.#settledCount
+  }
+
+  /** The journal is durable up to `end`: submissions settle, in order, until they have so many
+   * recipients. @returns up to where all have settled */
+  settle(end: Position, recipientCount: number): Position {
+    const countEnd = this.#settledCount + recipientCount
     for (let ticket = this.#waiting.peek(); ticket !== undefined && ticket.end <= end;) {
-      if (left-- === 0) return settledEnd
+      if (this.#settledCount >= countEnd) return this.#settledEnd
       this.#waiting.shift()
-      settledEnd = ticket.end
+      this.#settledEnd = ticket.end
       this.#accept(ticket)
       ticket = this.#waiting.peek()
     }
+    this.#settledEnd = end
     return end
   }
 
   #accept({ envelope, resolve }: Ticket): void {
     const { id, sender, recipientCount, dataBytes } = envelope
+    this.#settledCount += recipientCount
     resolve({ id })
     if (this.#events.listenerCount('accepted') > 0)
       this.#events.emit('accepted', { id, sender, recipientCount, dataBytes, ...taggedBy(tagsOf(envelope)) })

@@ -21,6 +21,7 @@ import {
   type TransportSnapshot,
 } from '../../scheduler/scheduler.js'
 import type { Rate, SlowedNexthop } from '../../policy/sending-limits.js'
+import type { Progress } from '../accept/inflow.js'
 import { Caution } from './caution.js'
 import { requestOf, traceOf } from './delivery-request.js'
 import { byWallClock, withLimits, withSuspensions } from './destinations-now.js'
@@ -74,6 +75,7 @@ export class Dispatch {
   /** Attempts that have no outcome yet. */
   #underWay = 0
   #answeredCount = 0
+  #goneCount = 0
   /** Called when there are none. */
   readonly #untilStill: (() => void)[] = []
   /** The clocks at the beginning of a run, while it lasts: transports that answer at once are
@@ -139,9 +141,13 @@ export class Dispatch {
     this.wake()
   }
 
-  /** Attempts that were answered in this life. */
-  get answeredCount(): number {
-    return this.#answeredCount
+  /** What has become of mail in this life. */
+  progress(): Omit<Progress, 'settledCount'> {
+    return {
+      answeredCount: this.#answeredCount,
+      goneCount: this.#goneCount,
+      waitingCount: this.#scheduler.recipientCount,
+    }
   }
 
   /** Attempts that may bring about an end. */
@@ -317,6 +323,7 @@ export class Dispatch {
     traceAnswer(entry, report.outcomes)
     this.#underWay--
     this.#answeredCount++
+    this.#goneCount += entry.recipients.length
     this.#parts.journal.kept.giveUp(outcomeBytesMost(entry.recipients.length))
     const { message } = entry.message
     const notes = notesOf(entry.recipients, report, message.tellsSuccess)
