@@ -3,7 +3,7 @@
  * any more. Only what the DNS itself says is not there counts as not there; that nobody could be
  * asked, or nobody knew, is `unknown`, and no reason to give up mail. */
 import { Resolver } from 'node:dns/promises'
-import { systemClock, type Clock } from '../../base/clock.js'
+import type { Clock } from '../../base/clock.js'
 
 /** As much of Node's `dns.promises.Resolver` as mail needs: with its answers, and the codes
  * of its errors. */
@@ -27,35 +27,9 @@ export type DnsAnswer<T> =
 const tryMs = 3000
 const tries = 2
 
-/** As /etc/resolv.conf has it now: c-ares reads it when a resolver is made and never again. */
+/** As /etc/resolv.conf has it now: c-ares reads it when a resolver is made (64 µs) and never
+ * again. */
 export const systemResolver = (): Resolver => new Resolver({ timeout: tryMs, tries })
-
-/** The system's resolver for attempts that begin within a second: a change of /etc/resolv.conf is
- * seen then. To make one for each attempt, with its sockets, took a fifth of the relay's processor
- * time where all mail goes to different domains. */
-class LentResolver {
-  static readonly #ageMsMax = 1000
-  static #newest: LentResolver | undefined
-  readonly resolver: Resolver = systemResolver()
-  readonly #madeAtMs = systemClock.monotonicMs()
-  #userCount = 0
-
-  /** Each is given back once. */
-  static lend(): LentResolver {
-    const newest = LentResolver.#newest
-    const isYoung =
-      newest !== undefined && systemClock.monotonicMs() - newest.#madeAtMs < LentResolver.#ageMsMax
-    const lent = isYoung ? newest : new LentResolver()
-    LentResolver.#newest = lent
-    lent.#userCount++
-    return lent
-  }
-
-  /** What is still asked would keep the process alive: behind the last user it is cancelled. */
-  giveBack(): void {
-    if (--this.#userCount === 0) this.resolver.cancel()
-  }
-}
 
 interface QuestionsOptions {
   /** Default: the system's. */
@@ -72,16 +46,25 @@ export async function withQuestions<T>(
   signal: AbortSignal,
   ask: (resolver: MxResolver, questions: DnsQuestions) => Promise<T>,
 ): Promise<T> {
-  const system = resolver === undefined ? LentResolver.lend() : undefined
+  // One of ours is made for each attempt: it is made of /etc/resolv.conf, which changes. To share
+  // one among the attempts of a second would take an eighth of the relay's processor time less
+  // (mail to a thousand domains), but a resolver learns from its answers:
+  //    1. A name server answers most questions in a millisecond: from then on a try is given up
+  //       after 250 ms, and not after `tryMs`.
+  //    2. One domain takes 700 ms to look up, once. Its mail is put off.
+  //    3. The server counts as failing: all are asked of the next one of /etc/resolv.conf, which
+  //       does not know internal domains. Their mail is returned.
+  const system = resolver === undefined ? systemResolver() : undefined
   const questions = new DnsQuestions(clock, timeoutMs)
   const abandon = (): void => questions.abandon()
   signal.addEventListener('abort', abandon, { once: true })
   try {
-    return await ask(resolver ?? system!.resolver, questions)
+    return await ask(resolver ?? system!, questions)
   } finally {
     signal.removeEventListener('abort', abandon)
     abandon()
-    system?.giveBack()
+    // What is still asked would keep the process alive.
+    system?.cancel()
   }
 }
 

@@ -112,50 +112,12 @@ test('what was still asked of the system is cancelled when nobody waits any more
   }
 })
 
-/** Attempts ask the system's resolver, each until `end`. */
-function asking(): { readonly resolver: Promise<MxResolver>; readonly end: () => Promise<void> } {
-  let end: (() => void) | undefined
-  const ended = new Promise<void>((resolve) => (end = resolve))
-  let all: Promise<void> | undefined
-  const resolver = new Promise<MxResolver>((resolve) => {
-    all = withQuestions(
-      { clock: systemClock, timeoutMs: 30_000 },
-      new AbortController().signal,
-      async (lent) => {
-        resolve(lent)
-        await ended
-      },
-    )
-  })
-  return {
-    resolver,
-    end: async () => {
-      end!()
-      await all
-    },
-  }
-}
-
-test('attempts of one second share a resolver, whose questions are cancelled behind the last', async () => {
-  const cancel = vi.spyOn(Resolver.prototype, 'cancel')
-  const monotonicMs = vi.spyOn(systemClock, 'monotonicMs')
-  onTestFinished(() => void vi.restoreAllMocks())
-  const at = async (nowMs: number): Promise<ReturnType<typeof asking>> => {
-    monotonicMs.mockReturnValue(1e12 + nowMs)
-    const attempt = asking()
-    await attempt.resolver
-    return attempt
-  }
-  const attempts = [await at(0), await at(999), await at(1000)]
-  const [first, second, third] = await Promise.all(attempts.map(({ resolver }) => resolver))
-  expect(second).toBe(first)
-  expect(third).not.toBe(first)
-  await attempts[0]!.end()
-  expect(cancel).not.toHaveBeenCalled()
-  await attempts[1]!.end()
-  expect(cancel.mock.contexts).toEqual([first])
-  await attempts[2]!.end()
-  expect(cancel.mock.contexts).toEqual([first, third])
+test('attempts share no resolver: one would learn from the others how long to wait', async () => {
+  const { signal } = new AbortController()
+  const options = { clock: systemClock, timeoutMs: 30_000 }
+  const asked = (): Promise<MxResolver> => withQuestions(options, signal, async (resolver) => resolver)
+  const [first, second] = await Promise.all([asked(), asked()])
+  expect(first).not.toBe(second)
 })
 
 test('a resolver that throws instead of rejecting has no answer either', async () => {
