@@ -32,6 +32,12 @@ export class ActiveSet {
   readonly #messages = new LinkedList<ActiveMessage>()
   #dataBytes = 0
   #recipientBytes = 0
+  #endedCount = 0
+
+  /** Recipients of those that have ended in this life. */
+  get endedCount(): number {
+    return this.#endedCount
+  }
 
   get count(): number {
     return this.#messages.count
@@ -85,6 +91,7 @@ export class ActiveSet {
   /** Its finish, or its replacement and the note, have just been appended. */
   end(message: ActiveMessage): void {
     assert(this.has(message), 'a message ends once')
+    this.#endedCount += message.envelope.recipientCount
     this.#messages.remove(message)
     this.#recipientBytes -= message.recipientBytes
     message.recipientBytes = 0

@@ -43,7 +43,7 @@ interface StreamInHand extends Linked<StreamInHand> {
 }
 
 export interface AcceptOptions {
-  /** What has become of mail, without what this knows. */
+  /** Of deliveries. */
   readonly progress: () => Omit<Progress, 'settledCount'>
   /** Some have settled: their mail may be started. */
   readonly onAccepted: () => void
@@ -60,8 +60,6 @@ export class Accept {
   readonly #options: AcceptOptions
   readonly #inflow = new Inflow()
   #durableEnd: Position = nowhere
-  /** Behind it stand submissions that are durable, and settle in a later turn. */
-  #settledEnd: Position = nowhere
   #settlesSoon = false
 
   constructor(parts: Parts, options: AcceptOptions) {
@@ -114,12 +112,17 @@ export class Accept {
 
   /** Mail behind it is not started yet: its submitter does not know its id. */
   get acceptedEnd(): Position {
-    return this.#settledEnd < this.#durableEnd ? this.#settledEnd : position(Infinity)
+    return this.#allHaveSettled ? position(Infinity) : this.#tickets.settledEnd
+  }
+
+  /** Else there are submissions that are durable, and settle in a later turn. */
+  get #allHaveSettled(): boolean {
+    return this.#tickets.settledEnd >= this.#durableEnd
   }
 
   /** All that is durable settles now: nobody else hears of it before its submitter. */
   settleDurable(): void {
-    if (this.#settledEnd < this.#durableEnd) this.#settle(Infinity)
+    if (!this.#allHaveSettled) this.#settle(Infinity)
   }
 
   #settleSome(): void {
@@ -128,9 +131,9 @@ export class Accept {
   }
 
   #settle(recipientCount: number): void {
-    this.#settledEnd = this.#tickets.settle(this.#durableEnd, recipientCount)
+    this.#tickets.settle(this.#durableEnd, recipientCount)
     this.#options.onAccepted()
-    if (this.#settledEnd >= this.#durableEnd) return
+    if (this.#allHaveSettled) return
     this.#settlesSoon = true
     this.#parts.options.clock.soon(() => {
       this.#settlesSoon = false

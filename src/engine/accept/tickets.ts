@@ -45,24 +45,28 @@ export class Tickets {
     return new Promise((resolve, reject) => this.#waiting.push(new Ticket(end, envelope, resolve, reject)))
   }
 
+  /** All have settled that end before it. */
+  get settledEnd(): Position {
+    return this.#settledEnd
+  }
+
   /** Recipients of submissions that have settled in this life. */
   get settledCount(): number {
     return this.#settledCount
   }
 
   /** The journal is durable up to `end`: submissions settle, in order, until they have so many
-   * recipients. @returns up to where all have settled */
-  settle(end: Position, recipientCount: number): Position {
+   * recipients. */
+  settle(end: Position, recipientCount: number): void {
     const countEnd = this.#settledCount + recipientCount
     for (let ticket = this.#waiting.peek(); ticket !== undefined && ticket.end <= end;) {
-      if (this.#settledCount >= countEnd) return this.#settledEnd
+      if (this.#settledCount >= countEnd) return
       this.#waiting.shift()
       this.#settledEnd = ticket.end
       this.#accept(ticket)
       ticket = this.#waiting.peek()
     }
     this.#settledEnd = end
-    return end
   }
 
   #accept({ envelope, resolve }: Ticket): void {

@@ -75,7 +75,6 @@ export class Dispatch {
   /** Attempts that have no outcome yet. */
   #underWay = 0
   #answeredCount = 0
-  #goneCount = 0
   /** Called when there are none. */
   readonly #untilStill: (() => void)[] = []
   /** The clocks at the beginning of a run, while it lasts: transports that answer at once are
@@ -145,7 +144,7 @@ export class Dispatch {
   progress(): Omit<Progress, 'settledCount'> {
     return {
       answeredCount: this.#answeredCount,
-      goneCount: this.#goneCount,
+      endedCount: this.#parts.active.endedCount,
       waitingCount: this.#scheduler.recipientCount,
     }
   }
@@ -323,7 +322,6 @@ export class Dispatch {
     traceAnswer(entry, report.outcomes)
     this.#underWay--
     this.#answeredCount++
-    this.#goneCount += entry.recipients.length
     this.#parts.journal.kept.giveUp(outcomeBytesMost(entry.recipients.length))
     const { message } = entry.message
     const notes = notesOf(entry.recipients, report, message.tellsSuccess)
