@@ -17,9 +17,9 @@ const averageTurns = 16
 const freeCount = 300
 /** What settles in place of those that have ended: a little less, so that what waits grows less. */
 const replacedPart = 15 / 16
-/** Settles where nothing ends, in each turn: a mailing with very many recipients is under way,
- * which are read as others have gone. */
-const leastPerTurn = 1
+/** Settle beside them in each turn, also where nothing ends: a mailing with very many recipients is
+ * under way, which are read as others have gone. With what is replaced it is less than ends. */
+const leastPerTurn = 4
 /** The most that is made up for, or that a large submission keeps others waiting for. */
 const creditMax = 10 * perTurn
 
