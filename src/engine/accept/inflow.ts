@@ -1,6 +1,6 @@
-/** How many recipients' submissions settle in one turn of the event loop, so that mail comes in no
- * faster than it goes where both take the same processor; Postfix's in_flow_delay does it with a
- * pause. Else:
+/** How many submissions settle in one turn of the event loop, counted by their recipients, so that
+ * mail comes in no faster than it goes where both take the same processor; Postfix's in_flow_delay
+ * does it with a pause. Else:
  *    1. A hundred submitters hear in one turn that their mail is durable, and submit the next.
  *    2. In the same turn a hundred attempts are answered, the share of one submission in ten.
  *    3. Thousands of messages come to wait in memory, where the processor's caches do not reach:
@@ -43,7 +43,8 @@ export class Inflow {
   /** The least that it becomes: what settled of what was spare or free is no debt. */
   #creditMin = 0
 
-  /** Called once in each turn in which submissions wait.
+  /** Called after each sync, and in each turn in which submissions wait: what happened between two
+   * calls counts as one turn.
    * @returns recipients whose submissions may settle now, the last one with all it has; 0: wait
    * for another turn */
   next(progress: Progress): number {

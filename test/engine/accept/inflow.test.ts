@@ -86,8 +86,6 @@ interface Load {
   readonly mostWaiting: () => number
 }
 
-const activeCountMax = 2000
-
 /** A queue with a transport that answers. @param recipientCount each in another domain */
 async function loaded(
   answers: 'at once' | 'a turn later',
@@ -100,7 +98,6 @@ async function loaded(
   let endedCount = 0
   let most = 0
   const queue = await openQueue(directory, {
-    activeCountMax,
     inlineBytesMax: 4096,
     transports: {
       later: {
