@@ -8,7 +8,12 @@ import { deliver } from '../request.js'
 import { between } from '../smtp-out/smtp-out-fixture.js'
 
 const anyData = fc
-  .array(fc.constantFrom('\r', '\n', '\r\n', '.', 'a', '\0', '\xff', '\r\n.', '\n.'), { maxLength: 12 })
+  .array(
+    fc.constantFrom('\r', '\n', '\r\n', '.', 'a', 'text', '\0', '\x0e', '\x8d', '\xff', '\r\n.', '\n.'),
+    {
+      maxLength: 16,
+    },
+  )
   .map((parts) => parts.join(''))
 
 /** Its lines as a server has them. */
@@ -17,11 +22,14 @@ function linesOf(data: string): string {
   return mended.endsWith('\r\n') ? mended : `${mended}\r\n`
 }
 
+/** Wherever it begins in memory, and whatever stands beside it there. */
 test('data leaves as it stands when nothing is to be mended and nothing to be dotted', () => {
   fc.assert(
-    fc.property(anyData, (data) => {
+    fc.property(anyData, fc.nat(8), fc.constantFrom('.', '\r', '\n'), (data, at, beside) => {
       const isMended = linesOf(data) === data || linesOf(data) === `${data}\r\n`
-      expect(leavesAsItStands(Buffer.from(data, 'latin1'))).toBe(isMended && !/^\./m.test(data))
+      const memory = Buffer.alloc(at + data.length + 8, beside)
+      memory.write(data, at, 'latin1')
+      expect(leavesAsItStands(memory.subarray(at, at + data.length))).toBe(isMended && !/^\./m.test(data))
     }),
     { numRuns: 2000 },
   )
