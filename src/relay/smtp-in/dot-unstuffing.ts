@@ -26,8 +26,9 @@ export interface Unstuffed {
   readonly held: Buffer
 }
 
-/** @param piece with what was held of the one before in front of it. Its first two octets have been
- * looked at, or begin the data and are no dots */
+/** Nothing is held of a piece that ends within a line, as most do: the next one then needs no copy.
+ * @param piece with what was held of the one before in front of it. Where nothing was held, its
+ * first octet stands within a line, or begins the data and is no dot */
 export function unstuffed(piece: Buffer): Unstuffed {
   const { length } = piece
   let kept: Buffer | undefined
@@ -44,7 +45,7 @@ export function unstuffed(piece: Buffer): Unstuffed {
     return kept.subarray(0, keptBytes)
   }
   let nearUntil = 0
-  for (let i = 2; i < length - 2; i++) {
+  for (let i = 1; i < length - 2; i++) {
     if (i >= nearUntil) {
       const at = piece.indexOf(lineWithDot, i - 1)
       if (at < 0 || at >= length - 3) break
@@ -57,6 +58,8 @@ export function unstuffed(piece: Buffer): Unstuffed {
     } else if (piece[i - 2] === cr && piece[i + 1] === cr && piece[i + 2] === lf)
       return { content: contentUpTo(i), end: i + 3, held: Buffer.alloc(0) }
   }
-  const heldFrom = Math.max(from, length - heldBytesMax)
+  const last = piece[length - 1]
+  const isCut = last === cr || last === lf || last === dot
+  const heldFrom = isCut ? Math.max(from, length - heldBytesMax) : length
   return { content: contentUpTo(heldFrom), end: undefined, held: piece.subarray(heldFrom) }
 }

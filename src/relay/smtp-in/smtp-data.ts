@@ -11,7 +11,30 @@ export interface DataLimits {
   readonly inlineBytesMax: number
   /** Accepted at all, bytes. */
   readonly sizeBytesMax: number
+  readonly ahead: ReadAhead
 }
+
+/** What streams read from their clients before the queue asks for it: where the queue is slower it
+ * has more at once, and each piece costs a wake-up of three threads. Few streams may have four
+ * reads of a socket each, many one, so that a thousand clients do not hold four times as much. */
+export class ReadAhead {
+  #streamCount = 0
+
+  /** One stream more: how many bytes it may read. */
+  begin(): number {
+    this.#streamCount++
+    const share = Math.floor(aheadBytesMax / this.#streamCount)
+    return Math.max(socketReadBytes, Math.min(4 * socketReadBytes, share))
+  }
+
+  end(): void {
+    this.#streamCount--
+  }
+}
+
+/** libuv reads so much from a socket at once. */
+const socketReadBytes = 64 * 1024
+const aheadBytesMax = 32 * 1024 * 1024
 
 /** Pieces that are held as they came. Of data whose lines begin with dots smtp-server makes a piece
  * of each line:
@@ -44,7 +67,7 @@ export function collected(source: Readable, prefix: Buffer, limits: DataLimits):
         chunks.push(chunk)
         if (chunks.length > pieceCountMax) chunks = [Buffer.concat(chunks)]
         if (dataBytes > limits.inlineBytesMax) {
-          body = bodyOf(source)
+          body = bodyOf(source, limits.ahead)
           for (const part of chunks) body.push(part)
           chunks = []
           resolve(body)
@@ -79,12 +102,14 @@ export function collected(source: Readable, prefix: Buffer, limits: DataLimits):
 
 /** Reads on when more is wanted, and to the end when nothing is: the reply comes after
  * the final dot. */
-function bodyOf(source: Readable): Readable {
+function bodyOf(source: Readable, ahead: ReadAhead): Readable {
   const body = new Readable({
+    highWaterMark: ahead.begin(),
     read: () => {
       source.resume()
     },
     destroy: (error, done) => {
+      ahead.end()
       source.resume()
       done(error)
     },
@@ -98,9 +123,11 @@ const tooLargeError = (limits: DataLimits): WaybillError =>
   new WaybillError('MESSAGE_TOO_LARGE', `the message is longer than ${limits.sizeBytesMax} bytes`)
 
 /** What a stream has read ahead, in one piece: since Node 26 `read()` returns one buffer of it. */
-export function beginningOf(data: Readable): Buffer {
+export const beginningOf = (data: Readable): Buffer => Buffer.concat(readAhead(data))
+
+export function readAhead(data: Readable): Buffer[] {
   const pieces: Buffer[] = []
   for (let piece = data.read() as Buffer | null; piece !== null; piece = data.read() as Buffer | null)
     pieces.push(piece)
-  return Buffer.concat(pieces)
+  return pieces
 }

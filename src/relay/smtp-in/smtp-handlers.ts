@@ -34,7 +34,7 @@ import { hopCount, messageIdOf, receivedBytesMax, receivedHeader, type Trace } f
 import { handlingParameters, senderHandling, type Handling } from '../parameters/handling-parameters.js'
 import { parameterError, senderParameters, thrownBy } from '../parameters/known-parameters.js'
 import { ReplyError } from '../parameters/reply-error.js'
-import { beginningOf, collected } from './smtp-data.js'
+import { beginningOf, collected, ReadAhead } from './smtp-data.js'
 
 /** The client, for a log. */
 export interface Client {
@@ -150,6 +150,7 @@ export function smtpHandlers(
   const onError = options.onError ?? ((): void => {})
 
   const ids = new MessageIds(systemPrng(), 'submitter')
+  const ahead = new ReadAhead()
 
   const headerOf = (session: SMTPServerSession, id: string): Buffer => {
     if (!received) return Buffer.alloc(0)
@@ -169,7 +170,7 @@ export function smtpHandlers(
     const { mailFrom, rcptTo, smtpUtf8 } = session.envelope
     const id = ids.next(clock.wallMs())
     const received = headerOf(session, id)
-    const collectedData = await collected(source, received, { inlineBytesMax, sizeBytesMax })
+    const collectedData = await collected(source, received, { inlineBytesMax, sizeBytesMax, ahead })
     const isWhole = Buffer.isBuffer(collectedData)
     const beginning = isWhole ? collectedData : beginningOf(collectedData)
     const head =

@@ -14,6 +14,7 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers'
 import { isWaybillError, WaybillError, type ErrorCode } from '../../errors.js'
 import type { Trace } from './received.js'
+import { readAhead } from './smtp-data.js'
 import type { Client, SubmitPort } from './smtp-handlers.js'
 
 /** An error, as far as it can be told to another thread. */
@@ -62,7 +63,7 @@ export type FromQueue =
 /** As much of a port as both ends use. */
 export interface Port<In, Out> {
   on(event: 'message', listener: (message: In) => void): unknown
-  postMessage(message: Out): void
+  postMessage(message: Out, handedOver?: readonly ArrayBuffer[]): void
 }
 
 export function portError(thrown: unknown): PortError {
@@ -172,7 +173,9 @@ export function queueBehind(port: Port<FromQueue, ToQueue>, limits: SubmitPort['
     try {
       for await (const piece of data as AsyncIterable<Buffer>) {
         if (!(await wanted(number))) return
-        port.postMessage({ kind: 'piece', number, bytes: ownBytes(piece) })
+        // What has come meanwhile goes with it. The copy is ours, and is handed over.
+        const bytes = ownBytes(Buffer.concat([piece, ...readAhead(data)]))
+        port.postMessage({ kind: 'piece', number, bytes }, [bytes])
       }
     } catch (error) {
       failure = portError(error)

@@ -62,6 +62,12 @@ test('any data comes out as it was before its dots were doubled, in whatever pie
   )
 })
 
+test('nothing is held of a piece that ends within a line', () => {
+  const piece = Buffer.from('ab\r\n.. a line\r\n that goes on')
+  expect(unstuffed(piece)).toMatchObject({ end: undefined, held: Buffer.alloc(0) })
+  expect(unstuffed(piece).content.toString()).toBe('ab\r\n. a line\r\n that goes on')
+})
+
 test('a piece stays one piece, however many of its lines begin with a dot', () => {
   const { content, held } = unstuffed(Buffer.from(`ab${'\r\n..'.repeat(50_000)}\r\n`))
   expect(content.length + held.length).toBe(2 + 3 * 50_000 + 2)

@@ -110,6 +110,27 @@ test('a stream arrives byte for byte, and no faster than the queue reads it', as
   expect(Buffer.concat(arrived).equals(Buffer.concat(expected))).toBe(true)
 })
 
+test('what comes while the queue is busy goes to it in one piece', async () => {
+  let seen: Readable | undefined
+  const port = behindPort({
+    limits: { dataBytesMax: 1_000_000, recipientCountMax: 1 },
+    submit: ({ data }) => {
+      seen = data as Readable
+      return new Promise(() => undefined)
+    },
+  })
+  const stream = new Readable({ highWaterMark: 100_000, read() {} })
+  stream.push('first')
+  void port.submit({ ...submission(''), data: stream }, bringer, trace)
+  await expect.poll(() => seen).toBeDefined()
+  for (let i = 0; i < 50; i++) stream.push(Buffer.alloc(1000, `${i} `))
+  stream.push(null)
+  const lengths: number[] = []
+  seen!.on('data', (piece: Buffer) => lengths.push(piece.length))
+  await new Promise((resolve) => seen!.on('end', resolve))
+  expect(lengths).toEqual([50_005])
+})
+
 test('a stream that fails fails in the queue, as a client that vanished', async () => {
   const queue = memoryQueue()
   const port = behindPort(queue)
