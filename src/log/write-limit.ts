@@ -40,9 +40,14 @@ const stepBytesMax = 8 * 1024 * 1024
 const stepMsMin = 100
 const stepMsMax = 1000
 
-/** The limits in the file; undefined when there is none, or the disk refuses it. */
-async function readSegments(disk: Disk, directory: string): Promise<readonly SegmentLimit[] | undefined> {
-  if (!(await disk.list(directory)).includes(limitName)) return undefined
+/** The limits in the file; undefined when there is none, or the disk refuses it.
+ * @param names in the directory */
+async function readSegments(
+  disk: Disk,
+  directory: string,
+  names: readonly string[],
+): Promise<readonly SegmentLimit[] | undefined> {
+  if (!names.includes(limitName)) return undefined
   try {
     const file = await disk.open(`${directory}/${limitName}`, 'read')
     const bytes = Buffer.alloc(limitFileBytes)
@@ -60,7 +65,7 @@ async function readSegments(disk: Disk, directory: string): Promise<readonly Seg
 
 /** The limits that a start goes by. */
 export async function readLimits(disk: Disk, directory: string): Promise<LimitOf> {
-  const segments = (await readSegments(disk, directory)) ?? []
+  const segments = (await readSegments(disk, directory, await disk.list(directory))) ?? []
   return (index, [low, high]) =>
     segments.find(
       (segment) => segment.index === index && segment.epoch[0] === low && segment.epoch[1] === high,
@@ -106,8 +111,14 @@ export class WriteLimit {
   static async open(options: WriteLimitOptions): Promise<WriteLimit | undefined> {
     const { disk, directory } = options
     const path = `${directory}/${limitName}`
-    const segments = await readSegments(disk, directory)
-    if (segments === undefined && !(await make(disk, directory, path))) return undefined
+    const names = await disk.list(directory)
+    const segments = await readSegments(disk, directory, names)
+    if (segments === undefined) {
+      if (!(await make(disk, directory, path))) return undefined
+    } else if (names.includes(unfinishedName)) {
+      // Of a life that could not read the file, and began another one.
+      await removed(disk, `${directory}/${unfinishedName}`)
+    }
     return new WriteLimit(options, await disk.open(path, 'synced'), segments ?? [])
   }
 
@@ -207,7 +218,16 @@ async function make(disk: Disk, directory: string, path: string): Promise<boolea
     return true
   } catch (error) {
     if (!isWaybillError(error, 'DISK_FULL')) throw error
-    // What is left of it, the next life removes.
+    await removed(disk, unfinished)
     return false
+  }
+}
+
+/** What a full disk does not let go, the next life removes. */
+async function removed(disk: Disk, path: string): Promise<void> {
+  try {
+    await unlinkIfThere(disk, path)
+  } catch (error) {
+    if (!isWaybillError(error, 'DISK_FULL')) throw error
   }
 }

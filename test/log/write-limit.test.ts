@@ -217,9 +217,25 @@ test('a full disk, which has no room for the file, leaves a journal without a li
       disk.arm([{ at: 1, kinds: ['write'], errno: 'ENOSPC' }])
       const options = { disk, clock: world.clock, directory: 'journal', segmentBytes }
       expect(await WriteLimit.open(options)).toBeUndefined()
+      expect(await disk.list('journal')).toEqual([])
       expect(await WriteLimit.open(options)).toBeDefined()
     })(),
   )
+})
+
+test('a file that a life began anew and did not end is gone with the next life that reads the first', async () => {
+  await onDisk(async (limit, disk, world) => {
+    await limit.add(0, epoch)
+    disk.arm([
+      { at: 1, kinds: ['read'], under: 'journal/limit', errno: 'EIO' },
+      { at: 1, kinds: ['rename'], errno: 'EIO' },
+    ])
+    await expect(again(disk, world)).rejects.toMatchObject({ code: 'DISK_FAILED' })
+    expect(await disk.list('journal')).toEqual(['limit', 'limit.new'])
+    await again(disk, world)
+    expect(await disk.list('journal')).toEqual(['limit'])
+    expect((await readLimits(disk, 'journal'))(0, epoch)).toBe(first)
+  })
 })
 
 test('a limit beside one that has rotted is not taken over by a later life', async () => {
