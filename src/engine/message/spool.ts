@@ -58,6 +58,9 @@ export class Spool {
   readonly #doubtful = new Set<number>()
   /** Submissions that wait for their turn, in order. */
   readonly #waiting: (() => void)[] = []
+  /** The newest sync of their directory that has begun, and the one behind it. */
+  #sync: Promise<void> | undefined
+  #nextSync: Promise<void> | undefined
   #highest: number
   /** May be given, and what is above not before a checkpoint says so. */
   #last: number
@@ -252,12 +255,23 @@ export class Spool {
     this.#waiting.shift()?.()
   }
 
+  /** Resolves when the names that are there now are durable. One sync is under way at a time: files
+   * that are finished meanwhile share the next one, for this one may have missed their names. */
+  #syncDirectory(): Promise<void> {
+    this.#nextSync ??= this.#syncBehind(this.#sync)
+    return this.#nextSync
+  }
+
   /** The names in a directory are synced together, so a failure is not one submission's:
    *    1. the sync for A fails, and the name of B counts as clean
    *    2. the sync for B "succeeds"
    *    3. B settles
-   *    4. power loss */
-  async #syncDirectory(): Promise<void> {
+   *    4. power loss
+   * @throws WaybillError DISK_FAILED, also when the one before did */
+  async #syncBehind(before: Promise<void> | undefined): Promise<void> {
+    await before
+    this.#sync = this.#nextSync
+    this.#nextSync = undefined
     try {
       await this.#names.syncDirectory(spoolDirectory)
     } catch (error) {
