@@ -54,6 +54,15 @@ test('what a failing device and a full disk explain is no broken promise', async
   for (const seed of [60551, 61564]) expect(lines((await tortureRun({ seed })).findings)).toEqual([])
 })
 
+test('of a limit file that a life began anew nothing is left, whether its device or its room failed', async () => {
+  for (const seed of [1387, 1893, 2163]) expect(lines((await tortureRun({ seed })).findings)).toEqual([])
+})
+
+test('what an order may have made new may end at its time all the same', async () => {
+  // It was deleted beside the order, and had expired.
+  expect(lines((await tortureRun({ seed: 22349 })).findings)).toEqual([])
+})
+
 test('a seed gives the same chain twice', async () => {
   const first = await tortureRun({ seed: 7 })
   const second = await tortureRun({ seed: 7 })

@@ -1,7 +1,7 @@
 /** Judges attempts and ends by the times that submitters gave: nothing is early, and where nothing
  * else keeps mail waiting nothing is late.
  * Invariant: of a message that may have been made new, and behind a clock that was set, nothing is
- * said. */
+ * said but that it may be given up at its time. */
 import type { Attempt } from './model-attempt.js'
 import type { LifeFacts } from './model-life.js'
 import { wasDeferred, type ModelMessage } from './model-message.js'
@@ -52,10 +52,11 @@ export function noteEnd(
   if (isGivenUp && message.expired) judgeExpiry(message, wallMs, life, violate)
 }
 
-/** @returns undefined when it was given no time */
+/** @returns undefined when it was given no time, or may have been made new in time, without one */
 function isOver({ times, mayBeNew }: ModelMessage, wallMs: number, lifetimeMs: number): boolean | undefined {
   const { notBefore, expiresAt } = times
-  if (mayBeNew || (notBefore === 0 && expiresAt === 0)) return undefined
+  if (mayBeNew) return (expiresAt > 0 && wallMs >= expiresAt) || undefined
+  if (notBefore === 0 && expiresAt === 0) return undefined
   return expiresAt > 0 ? wallMs >= expiresAt : wallMs - notBefore >= lifetimeMs
 }
 
