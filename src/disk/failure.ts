@@ -56,6 +56,11 @@ export function diskFailure(
   return new WaybillError(full ? 'DISK_FULL' : 'DISK_FAILED', reason, place, cause)
 }
 
+/** For a removal that a later one makes up for. @throws every other error */
+export function ignoreFullDisk(error: unknown): void {
+  if (!isWaybillError(error, 'DISK_FULL')) throw error
+}
+
 /** Was there no descriptor for a call? Then it has done nothing. */
 export const isOutOfDescriptors = (error: unknown): error is WaybillError =>
   isWaybillError(error, 'DISK_FAILED') &&

@@ -10,6 +10,7 @@
  * and makes segments whose epochs it does not name. */
 import type { Clock } from '../base/clock.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
+import { ignoreFullDisk } from '../disk/failure.js'
 import { unlinkIfThere } from '../disk/names.js'
 import { isWaybillError } from '../errors.js'
 import {
@@ -117,7 +118,7 @@ export class WriteLimit {
       if (!(await make(disk, directory, path))) return undefined
     } else if (names.includes(unfinishedName)) {
       // Of a life that could not read the file, and began another one.
-      await removed(disk, `${directory}/${unfinishedName}`)
+      await unlinkIfThere(disk, `${directory}/${unfinishedName}`).catch(ignoreFullDisk)
     }
     return new WriteLimit(options, await disk.open(path, 'synced'), segments ?? [])
   }
@@ -218,16 +219,8 @@ async function make(disk: Disk, directory: string, path: string): Promise<boolea
     return true
   } catch (error) {
     if (!isWaybillError(error, 'DISK_FULL')) throw error
-    await removed(disk, unfinished)
+    // What is left of it, the next life removes.
+    await unlinkIfThere(disk, unfinished).catch(ignoreFullDisk)
     return false
-  }
-}
-
-/** What a full disk does not let go, the next life removes. */
-async function removed(disk: Disk, path: string): Promise<void> {
-  try {
-    await unlinkIfThere(disk, path)
-  } catch (error) {
-    if (!isWaybillError(error, 'DISK_FULL')) throw error
   }
 }

@@ -1,7 +1,7 @@
 /** Recycles what a durable checkpoint made garbage, and tries again where a full disk left no
  * room. */
 import type { Timer } from '../../base/clock.js'
-import { isWaybillError } from '../../errors.js'
+import { ignoreFullDisk } from '../../disk/failure.js'
 import { journalLog } from '../../log/journal-writer.js'
 import type { Captured } from './capture.js'
 import { dataLog, envelopesLog, sideLogNumbers } from '../../directory/log-files.js'
@@ -182,8 +182,4 @@ export class Reclaim {
       await options.disk.removeDirectory(`${laneDirectory(lane.number)}/${name}`)
     await options.disk.removeDirectory(laneDirectory(lane.number))
   }
-}
-
-function ignoreFullDisk(error: unknown): void {
-  if (!isWaybillError(error, 'DISK_FULL')) throw error
 }

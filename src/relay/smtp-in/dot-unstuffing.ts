@@ -28,7 +28,7 @@ export interface Unstuffed {
 
 /** Nothing is held of a piece that ends within a line, as most do: the next one then needs no copy.
  * @param piece with what was held of the one before in front of it. Where nothing was held, its
- * first octet stands within a line, or begins the data and is no dot */
+ * first octet stands within a line, or begins the data and has been looked at */
 export function unstuffed(piece: Buffer): Unstuffed {
   const { length } = piece
   let kept: Buffer | undefined

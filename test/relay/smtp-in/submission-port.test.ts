@@ -47,6 +47,19 @@ function pieces(count: number): { readonly stream: Readable; readCount: () => nu
   return { stream, readCount: () => read }
 }
 
+/** A queue behind a port that has a message's stream and does nothing with it. */
+function unread(): { readonly port: SubmitPort; readonly seen: () => Readable | undefined } {
+  let stream: Readable | undefined
+  const port = behindPort({
+    limits: { dataBytesMax: 1_000_000, recipientCountMax: 1 },
+    submit: ({ data }) => {
+      stream = data as Readable
+      return new Promise(() => undefined)
+    },
+  })
+  return { port, seen: () => stream }
+}
+
 test('what is submitted in one turn arrives in its order, each with its own data, and each gets its own answer', async () => {
   const queue = memoryQueue()
   const port = behindPort(queue)
@@ -91,43 +104,30 @@ test('an error of ours keeps its code and its reply, another one its text', asyn
 })
 
 test('a stream arrives byte for byte, and no faster than the queue reads it', async () => {
-  let seen: Readable | undefined
-  const port = behindPort({
-    limits: { dataBytesMax: 1_000_000, recipientCountMax: 1 },
-    submit: ({ data }) => {
-      seen = data as Readable
-      return new Promise(() => undefined)
-    },
-  })
+  const { port, seen } = unread()
   const { stream, readCount } = pieces(500)
   void port.submit({ ...submission(''), data: stream }, bringer, trace)
   await new Promise((resolve) => setTimeout(resolve, 100))
   expect(readCount()).toBeLessThan(10)
   const arrived: Buffer[] = []
-  for await (const piece of seen!) arrived.push(piece as Buffer)
+  for await (const piece of seen()!) arrived.push(piece as Buffer)
   const expected: Buffer[] = []
   for await (const piece of pieces(500).stream) expected.push(piece as Buffer)
   expect(Buffer.concat(arrived).equals(Buffer.concat(expected))).toBe(true)
 })
 
 test('what comes while the queue is busy goes to it in one piece', async () => {
-  let seen: Readable | undefined
-  const port = behindPort({
-    limits: { dataBytesMax: 1_000_000, recipientCountMax: 1 },
-    submit: ({ data }) => {
-      seen = data as Readable
-      return new Promise(() => undefined)
-    },
-  })
+  const { port, seen } = unread()
   const stream = new Readable({ highWaterMark: 100_000, read() {} })
   stream.push('first')
   void port.submit({ ...submission(''), data: stream }, bringer, trace)
-  await expect.poll(() => seen).toBeDefined()
+  await expect.poll(seen).toBeDefined()
   for (let i = 0; i < 50; i++) stream.push(Buffer.alloc(1000, `${i} `))
   stream.push(null)
   const lengths: number[] = []
-  seen!.on('data', (piece: Buffer) => lengths.push(piece.length))
-  await new Promise((resolve) => seen!.on('end', resolve))
+  const body = seen()!
+  body.on('data', (piece: Buffer) => lengths.push(piece.length))
+  await new Promise((resolve) => body.on('end', resolve))
   expect(lengths).toEqual([50_005])
 })
 
