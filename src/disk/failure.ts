@@ -56,9 +56,16 @@ export function diskFailure(
   return new WaybillError(full ? 'DISK_FULL' : 'DISK_FAILED', reason, place, cause)
 }
 
-/** For a removal that a later one makes up for. @throws every other error */
+/** For a removal that a later one makes up for, where a disk that fails is the end of this life.
+ * @throws every other error */
 export function ignoreFullDisk(error: unknown): void {
   if (!isWaybillError(error, 'DISK_FULL')) throw error
+}
+
+/** For a removal that nothing waits for, and that the next life tries again.
+ * @throws errors that are not the disk's */
+export function ignoreRefusal(error: unknown): void {
+  if (!isWaybillError(error, 'DISK_FAILED')) ignoreFullDisk(error)
 }
 
 /** Was there no descriptor for a call? Then it has done nothing. */

@@ -10,7 +10,7 @@
  * and makes segments whose epochs it does not name. */
 import type { Clock } from '../base/clock.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
-import { ignoreFullDisk } from '../disk/failure.js'
+import { ignoreRefusal } from '../disk/failure.js'
 import { unlinkIfThere } from '../disk/names.js'
 import { isWaybillError } from '../errors.js'
 import {
@@ -118,7 +118,7 @@ export class WriteLimit {
       if (!(await make(disk, directory, path))) return undefined
     } else if (names.includes(unfinishedName)) {
       // Of a life that could not read the file, and began another one.
-      await unlinkIfThere(disk, `${directory}/${unfinishedName}`).catch(ignoreFullDisk)
+      await unlinkIfThere(disk, `${directory}/${unfinishedName}`).catch(ignoreRefusal)
     }
     return new WriteLimit(options, await disk.open(path, 'synced'), segments ?? [])
   }
@@ -219,8 +219,8 @@ async function make(disk: Disk, directory: string, path: string): Promise<boolea
     return true
   } catch (error) {
     if (!isWaybillError(error, 'DISK_FULL')) throw error
-    // What is left of it, the next life removes.
-    await unlinkIfThere(disk, unfinished).catch(ignoreFullDisk)
+    // It takes room that is wanted. Where it stays, the next life tries again.
+    await unlinkIfThere(disk, unfinished).catch(ignoreRefusal)
     return false
   }
 }

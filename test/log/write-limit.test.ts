@@ -232,6 +232,10 @@ test('a file that a life began anew and did not end is gone with the next life t
     ])
     await expect(again(disk, world)).rejects.toMatchObject({ code: 'DISK_FAILED' })
     expect(await disk.list('journal')).toEqual(['limit', 'limit.new'])
+    // A life that need not remove it begins without, too.
+    disk.arm([{ at: 1, kinds: ['unlink'], errno: 'EIO' }])
+    expect(await again(disk, world)).toBeDefined()
+    expect(await disk.list('journal')).toEqual(['limit', 'limit.new'])
     await again(disk, world)
     expect(await disk.list('journal')).toEqual(['limit'])
     expect((await readLimits(disk, 'journal'))(0, epoch)).toBe(first)
