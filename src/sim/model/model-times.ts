@@ -52,12 +52,14 @@ export function noteEnd(
   if (isGivenUp && message.expired) judgeExpiry(message, wallMs, life, violate)
 }
 
-/** @returns undefined when it was given no time, or may have been made new in time, without one */
+/** Was it old enough by the times that it was given? @returns undefined where they do not say: it
+ * was given none, or may have been made new, without them */
 function isOver({ times, mayBeNew }: ModelMessage, wallMs: number, lifetimeMs: number): boolean | undefined {
   const { notBefore, expiresAt } = times
-  if (mayBeNew) return (expiresAt > 0 && wallMs >= expiresAt) || undefined
+  const hasExpired = expiresAt > 0 && wallMs >= expiresAt
+  if (mayBeNew) return hasExpired ? true : undefined
   if (notBefore === 0 && expiresAt === 0) return undefined
-  return expiresAt > 0 ? wallMs >= expiresAt : wallMs - notBefore >= lifetimeMs
+  return expiresAt > 0 ? hasExpired : wallMs - notBefore >= lifetimeMs
 }
 
 function judgeExpiry(
