@@ -11,45 +11,79 @@ export interface DataLimits {
   readonly inlineBytesMax: number
   /** Accepted at all, bytes. */
   readonly sizeBytesMax: number
-  readonly ahead: ReadAhead
 }
 
 /** What streams read from their clients before the queue asks for it: where the queue is slower it
- * has more at once, and each piece costs a wake-up of three threads. Few streams may have four
- * reads of a socket each, many one, so that a thousand clients do not hold four times as much. */
+ * has more at once, and each piece costs a wake-up of three threads. The first streams may have
+ * four reads of a socket each; where they have used up what is shared, each further one has one. */
 export class ReadAhead {
-  #streamCount = 0
+  #givenBytes = 0
 
-  /** One stream more: how many bytes it may read. */
-  begin(): number {
-    this.#streamCount++
-    const share = Math.floor(aheadBytesMax / this.#streamCount)
-    return Math.max(socketReadBytes, Math.min(4 * socketReadBytes, share))
+  /** @returns how many bytes one stream more may read, to be given back when it ends */
+  take(): number {
+    const left = sharedBytesMax - this.#givenBytes
+    const bytes = Math.max(socketReadBytes, Math.min(4 * socketReadBytes, left))
+    this.#givenBytes += bytes
+    return bytes
   }
 
-  end(): void {
-    this.#streamCount--
+  giveBack(bytes: number): void {
+    this.#givenBytes -= bytes
   }
 }
 
 /** libuv reads so much from a socket at once. */
 const socketReadBytes = 64 * 1024
-const aheadBytesMax = 32 * 1024 * 1024
+const sharedBytesMax = 32 * 1024 * 1024
 
-/** Pieces that are held as they came. Of data whose lines begin with dots smtp-server makes a piece
- * of each line:
+/** What a client has sent, not joined as long as it came in few pieces. Of data whose lines begin
+ * with dots smtp-server makes a piece of each line:
  *    1. a client sends 128 KiB of `..` and waits
  *    2. it holds 4 MB, a hundred bytes for each piece
  *    3. so do 500 clients */
+class Pieces {
+  #pieces: Buffer[] = []
+  #bytes = 0
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  add(piece: Buffer): void {
+    this.#pieces.push(piece)
+    this.#bytes += piece.length
+    if (this.#pieces.length > pieceCountMax) this.#pieces = [Buffer.concat(this.#pieces)]
+  }
+
+  /** All of them, as one. */
+  take(): Buffer {
+    const joined = joinedPieces(this.#pieces)
+    this.#pieces = []
+    this.#bytes = 0
+    return joined
+  }
+}
+
 const pieceCountMax = 256
+/** A stream that is not read holds smaller pieces back until they are so many bytes. */
+const pieceBytesMin = 4 * 1024
+
+const joinedPieces = (pieces: readonly Buffer[]): Buffer =>
+  pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
 
 /** @param prefix stands before the client's data
  * @returns a buffer with everything, or a stream that fails when the client vanishes or says too
  * much
  * @throws WaybillError SUBMIT_ABORTED, MESSAGE_TOO_LARGE */
-export function collected(source: Readable, prefix: Buffer, limits: DataLimits): Promise<Buffer | Readable> {
+export function collected(
+  source: Readable,
+  prefix: Buffer,
+  limits: DataLimits,
+  ahead: ReadAhead,
+): Promise<Buffer | Readable> {
   return new Promise((resolve, reject) => {
-    let chunks: Buffer[] = [prefix]
+    const pieces = new Pieces()
+    pieces.add(prefix)
     let dataBytes = 0
     let tooLarge = false
     let body: Readable | undefined
@@ -59,17 +93,15 @@ export function collected(source: Readable, prefix: Buffer, limits: DataLimits):
       if (tooLarge) return
       if (dataBytes > limits.sizeBytesMax) {
         tooLarge = true
-        chunks = []
+        pieces.take()
         body?.destroy(tooLargeError(limits))
       } else if (body !== undefined) {
-        if (!body.destroyed && !body.push(chunk)) source.pause()
+        if (!body.destroyed && !handOn(body, pieces, chunk)) source.pause()
       } else {
-        chunks.push(chunk)
-        if (chunks.length > pieceCountMax) chunks = [Buffer.concat(chunks)]
+        pieces.add(chunk)
         if (dataBytes > limits.inlineBytesMax) {
-          body = bodyOf(source, limits.ahead)
-          for (const part of chunks) body.push(part)
-          chunks = []
+          body = bodyOf(source, ahead)
+          body.push(pieces.take())
           resolve(body)
         }
       }
@@ -77,9 +109,12 @@ export function collected(source: Readable, prefix: Buffer, limits: DataLimits):
     let isOver = false
     source.on('end', () => {
       isOver = true
-      if (body !== undefined) body.push(null)
-      else if (tooLarge) reject(tooLargeError(limits))
-      else resolve(Buffer.concat(chunks))
+      if (tooLarge) reject(tooLargeError(limits))
+      else if (body === undefined) resolve(pieces.take())
+      else if (!body.destroyed) {
+        if (pieces.bytes > 0) body.push(pieces.take())
+        body.push(null)
+      }
     })
     const vanished = (): void => {
       if (isOver) return
@@ -100,16 +135,28 @@ export function collected(source: Readable, prefix: Buffer, limits: DataLimits):
   })
 }
 
+/** Small pieces wait for others while the body has something to read. @returns may more come? */
+function handOn(body: Readable, waiting: Pieces, piece: Buffer): boolean {
+  if (piece.length >= pieceBytesMin) {
+    if (waiting.bytes > 0) body.push(waiting.take())
+    return body.push(piece)
+  }
+  waiting.add(piece)
+  if (body.readableLength > 0 && waiting.bytes < pieceBytesMin) return true
+  return body.push(waiting.take())
+}
+
 /** Reads on when more is wanted, and to the end when nothing is: the reply comes after
  * the final dot. */
 function bodyOf(source: Readable, ahead: ReadAhead): Readable {
+  const aheadBytes = ahead.take()
   const body = new Readable({
-    highWaterMark: ahead.begin(),
+    highWaterMark: aheadBytes,
     read: () => {
       source.resume()
     },
     destroy: (error, done) => {
-      ahead.end()
+      ahead.giveBack(aheadBytes)
       source.resume()
       done(error)
     },
@@ -122,10 +169,11 @@ function bodyOf(source: Readable, ahead: ReadAhead): Readable {
 const tooLargeError = (limits: DataLimits): WaybillError =>
   new WaybillError('MESSAGE_TOO_LARGE', `the message is longer than ${limits.sizeBytesMax} bytes`)
 
-/** What a stream has read ahead, in one piece: since Node 26 `read()` returns one buffer of it. */
-export const beginningOf = (data: Readable): Buffer => Buffer.concat(readAhead(data))
+/** What a stream holds, without waiting for more. */
+export const heldBy = (data: Readable): Buffer => joinedPieces(piecesHeldBy(data))
 
-export function readAhead(data: Readable): Buffer[] {
+/** The same, one by one: since Node 26 `read()` returns one of them, before that all. */
+export function piecesHeldBy(data: Readable): Buffer[] {
   const pieces: Buffer[] = []
   for (let piece = data.read() as Buffer | null; piece !== null; piece = data.read() as Buffer | null)
     pieces.push(piece)

@@ -34,7 +34,7 @@ import { hopCount, messageIdOf, receivedBytesMax, receivedHeader, type Trace } f
 import { handlingParameters, senderHandling, type Handling } from '../parameters/handling-parameters.js'
 import { parameterError, senderParameters, thrownBy } from '../parameters/known-parameters.js'
 import { ReplyError } from '../parameters/reply-error.js'
-import { beginningOf, collected, ReadAhead } from './smtp-data.js'
+import { collected, heldBy, ReadAhead } from './smtp-data.js'
 
 /** The client, for a log. */
 export interface Client {
@@ -170,32 +170,28 @@ export function smtpHandlers(
     const { mailFrom, rcptTo, smtpUtf8 } = session.envelope
     const id = ids.next(clock.wallMs())
     const received = headerOf(session, id)
-    const collectedData = await collected(source, received, { inlineBytesMax, sizeBytesMax, ahead })
-    const isWhole = Buffer.isBuffer(collectedData)
-    const beginning = isWhole ? collectedData : beginningOf(collectedData)
-    const head =
-      completes?.(session) === true
-        ? completed(beginning, received.length, { unique: id, hostname, atMs: clock.wallMs() })
-        : beginning
-    const data = isWhole ? head : collectedData
-    if (data !== head) (data as Readable).unshift(head)
-    const refusal = hopCount(head) > hopCountMax ? loopError() : promiseError(session)
-    if (refusal !== undefined) {
-      if (data !== head) (data as Readable).destroy()
-      throw refusal
-    }
-    const smtputf8 = smtpUtf8 === true
-    const recipientOf = ({ address, args }: SMTPServerAddress): string | AskedRecipient => {
-      const asked = dsn ? recipientDsn(args, smtputf8) : undefined
-      const plain = plainAddress(address, hostname)
-      return asked === undefined ? plain : { address: plain, ...asked }
-    }
-    const named = rcptTo.map(recipientOf)
+    const collectedData = await collected(source, received, { inlineBytesMax, sizeBytesMax }, ahead)
+    const body = Buffer.isBuffer(collectedData) ? undefined : collectedData
     try {
+      const beginning = Buffer.isBuffer(collectedData) ? collectedData : heldBy(collectedData)
+      const head =
+        completes?.(session) === true
+          ? completed(beginning, received.length, { unique: id, hostname, atMs: clock.wallMs() })
+          : beginning
+      body?.unshift(head)
+      const refusal = hopCount(head) > hopCountMax ? loopError() : promiseError(session)
+      if (refusal !== undefined) throw refusal
+      const smtputf8 = smtpUtf8 === true
+      const recipientOf = ({ address, args }: SMTPServerAddress): string | AskedRecipient => {
+        const asked = dsn ? recipientDsn(args, smtputf8) : undefined
+        const plain = plainAddress(address, hostname)
+        return asked === undefined ? plain : { address: plain, ...asked }
+      }
+      const named = rcptTo.map(recipientOf)
       const submission = {
         sender: mailFrom === false ? '' : plainAddress(mailFrom.address, hostname),
         recipients: recipients?.of(rcptTo, named) ?? named,
-        data,
+        data: body ?? head,
         smtputf8,
         longLines: true,
         id,
@@ -208,9 +204,8 @@ export function smtpHandlers(
       const accepted = await queue.submit(submission, clientOf(session), trace)
       return `2.0.0 queued as ${accepted.id}`
     } catch (error) {
-      // What the queue did not read has to be read all the same: the reply comes after the final
-      // dot.
-      if (data !== head) (data as Readable).destroy()
+      // What nobody reads has to be read all the same: the reply comes after the final dot.
+      body?.destroy()
       throw error
     }
   }

@@ -14,7 +14,7 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers'
 import { isWaybillError, WaybillError, type ErrorCode } from '../../errors.js'
 import type { Trace } from './received.js'
-import { readAhead } from './smtp-data.js'
+import { piecesHeldBy } from './smtp-data.js'
 import type { Client, SubmitPort } from './smtp-handlers.js'
 
 /** An error, as far as it can be told to another thread. */
@@ -174,7 +174,7 @@ export function queueBehind(port: Port<FromQueue, ToQueue>, limits: SubmitPort['
       for await (const piece of data as AsyncIterable<Buffer>) {
         if (!(await wanted(number))) return
         // What has come meanwhile goes with it. The copy is ours, and is handed over.
-        const bytes = ownBytes(Buffer.concat([piece, ...readAhead(data)]))
+        const bytes = ownBytes(Buffer.concat([piece, ...piecesHeldBy(data)]))
         port.postMessage({ kind: 'piece', number, bytes }, [bytes])
       }
     } catch (error) {

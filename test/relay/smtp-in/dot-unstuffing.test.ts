@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { unstuffed } from '../../../src/relay/smtp-in/dot-unstuffing.js'
 
-/** All that a client sends behind the first two octets of its data, in pieces. */
+/** What a client sends in pieces, the first of which ends within its first line. */
 function received(pieces: readonly string[]): { content: string; rest: string | undefined } {
   let held = Buffer.alloc(0)
   let content = ''

@@ -2,11 +2,11 @@ import { PassThrough, type Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { collected, ReadAhead } from '../../../src/relay/smtp-in/smtp-data.js'
 
-const limits = { inlineBytesMax: 100_000, sizeBytesMax: 200_000, ahead: new ReadAhead() }
+const limits = { inlineBytesMax: 100_000, sizeBytesMax: 200_000 }
 
 test('small pieces are not held one by one: what they say is copied, in their order', async () => {
   const source = new PassThrough()
-  const data = collected(source, Buffer.from('prefix '), limits)
+  const data = collected(source, Buffer.from('prefix '), limits, new ReadAhead())
   const pieces = Array.from({ length: 1000 }, (_, i) => Buffer.from(`${i} `))
   const text = `prefix ${pieces.map(String).join('')}`
   for (const piece of pieces) source.write(piece)
@@ -19,7 +19,7 @@ test('small pieces are not held one by one: what they say is copied, in their or
 /** A client that sends 2 MB to a queue that does not read yet. @returns the body */
 async function unread(ahead: ReadAhead): Promise<Readable> {
   const source = new PassThrough()
-  const data = collected(source, Buffer.alloc(0), { inlineBytesMax: 100_000, sizeBytesMax: 3_000_000, ahead })
+  const data = collected(source, Buffer.alloc(0), { ...limits, sizeBytesMax: 3_000_000 }, ahead)
   for (let i = 0; i < 40; i++) source.write(Buffer.alloc(50_000, `${i} `))
   source.end()
   const body = (await data) as Readable
@@ -43,11 +43,40 @@ test('a stream is read ahead of its queue, so far and no farther, and arrives', 
 
 test('many streams read less ahead, each, until the others have ended', async () => {
   const ahead = new ReadAhead()
-  for (let i = 0; i < 1000; i++) ahead.begin()
+  const taken = Array.from({ length: 1000 }, () => ahead.take())
   const small = await unread(ahead)
   expect(small.readableLength).toBeLessThan(250_000)
-  for (let i = 0; i < 1000; i++) ahead.end()
+  for (const bytes of taken) ahead.giveBack(bytes)
   expect((await unread(ahead)).readableLength).toBeGreaterThan(250_000)
   small.destroy()
   small.on('error', () => undefined)
+})
+
+test('what all streams read ahead is bounded', () => {
+  const ahead = new ReadAhead()
+  const mebibyte = 1024 * 1024
+  const sum = (taken: readonly number[]): number => taken.reduce((all, bytes) => all + bytes, 0)
+  const first = sum(Array.from({ length: 128 }, () => ahead.take()))
+  const others = sum(Array.from({ length: 872 }, () => ahead.take()))
+  expect([first, others]).toEqual([32 * mebibyte, 872 * 64 * 1024])
+})
+
+/** A client that sends its message octet by octet to a queue that does not read yet. */
+async function octetByOctet(octets: Buffer): Promise<Readable> {
+  const source = new PassThrough()
+  const data = collected(source, Buffer.alloc(0), { ...limits, inlineBytesMax: 1 }, new ReadAhead())
+  for (const octet of octets) source.write(Buffer.of(octet))
+  source.end()
+  return (await data) as Readable
+}
+
+test('single octets are not held one by one until a queue reads them, and arrive', async () => {
+  const octets = Buffer.from(Array.from({ length: 40_000 }, (_, i) => i % 251))
+  const body = await octetByOctet(octets)
+  await expect.poll(() => body.readableLength).toBe(octets.length)
+  const pieces: Buffer[] = []
+  body.on('data', (piece: Buffer) => pieces.push(piece))
+  await new Promise((resolve) => body.on('end', resolve))
+  expect(Buffer.concat(pieces).equals(octets)).toBe(true)
+  expect(pieces.length).toBeLessThan(20)
 })
