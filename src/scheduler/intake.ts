@@ -82,6 +82,7 @@ function takeBatch(state: SchedulerState, message: Message, batch: RecipientBatc
   const { recipients, complete } = batch
   assert(recipients.length <= countMax, 'a batch is not larger than asked for')
   assert(complete || recipients.length > 0, 'an incomplete batch brings a recipient')
+  state.batchCount++
   message.readCount += recipients.length
   message.unread = !complete
   message.unreadCount = batch.unreadCount ?? (complete ? 0 : 1)

@@ -125,11 +125,16 @@ export class Scheduler<M extends object> {
   next(nowMs: number): Entry<M> | undefined {
     const state = this.#state
     state.nowMs = nowMs
+    let { batchCount } = state
     for (let tries = state.rotation.size; tries > 0; tries--) {
       const transport = state.rotation.takeFree()
       if (transport === undefined) return undefined
       const entry = selectEntry(state, transport)
       if (entry !== undefined) return entry as unknown as Entry<M>
+      if (state.batchCount === batchCount) continue
+      // What it read may be for one that has had its turn.
+      batchCount = state.batchCount
+      tries = state.rotation.size + 1
     }
     return undefined
   }

@@ -28,6 +28,8 @@ export class SchedulerState {
   readonly freePeers: FreeList<Peer>
   nowMs = 0
   recipientCount = 0
+  /** Batches of recipients that came into memory. */
+  batchCount = 0
   /** max(minimum × active limit + Σ over used transports (recipient limit + extra), message
    * recipient limit). */
   recipientBound: number

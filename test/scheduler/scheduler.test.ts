@@ -45,6 +45,49 @@ test('with one recipient per entry every recipient is a destination of its own',
   expect([...world.scheduler.destinations()].map(({ name }) => name)).toEqual(['u0-0@a.test', 'u0-1@a.test'])
 })
 
+/** 1. both transports have destinations that are held back until they answer 2. `tb` has its turn,
+ * and nothing to begin 3. `ta` has its turn, reads on, and what comes is for `tb`. */
+test('recipients that one transport read are selected for another that has had its turn', () => {
+  const transport = {
+    recipientLimit: 3,
+    extraRecipientLimit: 0,
+    recipientRefillLimit: 1,
+    recipientRefillDelay: 0,
+  }
+  const world = new World({
+    qmgrMessageActiveLimit: 3,
+    qmgrMessageRecipientLimit: 1,
+    qmgrMessageRecipientMinimum: 4,
+    defaultProcessLimit: 20,
+    defaultUnansweredProcessShare: 15,
+    initialDestinationConcurrency: 2,
+    defaultDestinationRecipientLimit: 1,
+    defaultDeliverySlotCost: 0,
+    transports: { ta: transport, tb: { ...transport, recipientLimit: 2 } },
+  })
+  world.admit(['tb', 'a.test', 1])
+  world.admit(['ta', 'b.test', 3])
+  world.admit(['ta', 'b.test', 1])
+  world.admit(['tb', 'b.test', 2])
+  world.admit(['tb', 'a.test', 1], ['ta', 'a.test', 1])
+  world.admit(['ta', 'b.test', 1], ['tb', 'a.test', 4])
+  world.admit(['ta', 'a.test', 4])
+  world.fill()
+  const end = (name: string, result: 'ok' | 'crash'): void => {
+    world.report(
+      world.underWay.find((entry) => `${entry.transport} ${entry.destinationName}` === name)!,
+      result,
+    )
+  }
+  end('tb u0-0@b.test', 'ok')
+  end('ta u0-1@b.test', 'ok')
+  end('ta u0-0@b.test', 'crash')
+  expect(world.fill().map((entry) => `${entry.transport} ${entry.destinationName}`)).toEqual([
+    'ta u0-0@b.test',
+    'tb u1-3@a.test',
+  ])
+})
+
 test('a large message is read in batches, never beyond the bound', () => {
   const world = new World({
     qmgrMessageRecipientLimit: 20,
