@@ -125,16 +125,14 @@ export class Scheduler<M extends object> {
   next(nowMs: number): Entry<M> | undefined {
     const state = this.#state
     state.nowMs = nowMs
-    let { batchCount } = state
-    for (let tries = state.rotation.size; tries > 0; tries--) {
+    for (let passed = 0; passed < state.rotation.size;) {
       const transport = state.rotation.takeFree()
       if (transport === undefined) return undefined
+      const { batchCount } = state
       const entry = selectEntry(state, transport)
       if (entry !== undefined) return entry as unknown as Entry<M>
-      if (state.batchCount === batchCount) continue
       // What it read may be for one that has had its turn.
-      batchCount = state.batchCount
-      tries = state.rotation.size + 1
+      passed = state.batchCount === batchCount ? passed + 1 : 0
     }
     return undefined
   }
