@@ -16,7 +16,7 @@ export interface DataLimits {
 /** What streams read from their clients before the queue asks for it: where the queue is slower it
  * has more at once, and each piece costs a wake-up of three threads. The first streams may have
  * four reads of a socket each; where they have used up what is shared, each further one has one. */
-export class ReadAhead {
+export class StreamRoom {
   #givenBytes = 0
 
   /** @returns how many bytes one stream more may read, to be given back when it ends */
@@ -79,7 +79,7 @@ export function collected(
   source: Readable,
   prefix: Buffer,
   limits: DataLimits,
-  ahead: ReadAhead,
+  ahead: StreamRoom,
 ): Promise<Buffer | Readable> {
   return new Promise((resolve, reject) => {
     const pieces = new Pieces()
@@ -148,7 +148,7 @@ function handOn(body: Readable, waiting: Pieces, piece: Buffer): boolean {
 
 /** Reads on when more is wanted, and to the end when nothing is: the reply comes after
  * the final dot. */
-function bodyOf(source: Readable, ahead: ReadAhead): Readable {
+function bodyOf(source: Readable, ahead: StreamRoom): Readable {
   const aheadBytes = ahead.take()
   const body = new Readable({
     highWaterMark: aheadBytes,

@@ -34,7 +34,7 @@ import { hopCount, messageIdOf, receivedBytesMax, receivedHeader, type Trace } f
 import { handlingParameters, senderHandling, type Handling } from '../parameters/handling-parameters.js'
 import { parameterError, senderParameters, thrownBy } from '../parameters/known-parameters.js'
 import { ReplyError } from '../parameters/reply-error.js'
-import { collected, heldBy, ReadAhead } from './smtp-data.js'
+import { collected, heldBy, StreamRoom } from './smtp-data.js'
 
 /** The client, for a log. */
 export interface Client {
@@ -150,7 +150,7 @@ export function smtpHandlers(
   const onError = options.onError ?? ((): void => {})
 
   const ids = new MessageIds(systemPrng(), 'submitter')
-  const ahead = new ReadAhead()
+  const ahead = new StreamRoom()
 
   const headerOf = (session: SMTPServerSession, id: string): Buffer => {
     if (!received) return Buffer.alloc(0)

@@ -1,12 +1,12 @@
 import { PassThrough, type Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { collected, ReadAhead } from '../../../src/relay/smtp-in/smtp-data.js'
+import { collected, StreamRoom } from '../../../src/relay/smtp-in/smtp-data.js'
 
 const limits = { inlineBytesMax: 100_000, sizeBytesMax: 200_000 }
 
 test('small pieces are not held one by one: what they say is copied, in their order', async () => {
   const source = new PassThrough()
-  const data = collected(source, Buffer.from('prefix '), limits, new ReadAhead())
+  const data = collected(source, Buffer.from('prefix '), limits, new StreamRoom())
   const pieces = Array.from({ length: 1000 }, (_, i) => Buffer.from(`${i} `))
   const text = `prefix ${pieces.map(String).join('')}`
   for (const piece of pieces) source.write(piece)
@@ -17,7 +17,7 @@ test('small pieces are not held one by one: what they say is copied, in their or
 })
 
 /** A client that sends 2 MB to a queue that does not read yet. @returns the body */
-async function unread(ahead: ReadAhead): Promise<Readable> {
+async function unread(ahead: StreamRoom): Promise<Readable> {
   const source = new PassThrough()
   const data = collected(source, Buffer.alloc(0), { ...limits, sizeBytesMax: 3_000_000 }, ahead)
   for (let i = 0; i < 40; i++) source.write(Buffer.alloc(50_000, `${i} `))
@@ -32,7 +32,7 @@ async function unread(ahead: ReadAhead): Promise<Readable> {
 }
 
 test('a stream is read ahead of its queue, so far and no farther, and arrives', async () => {
-  const body = await unread(new ReadAhead())
+  const body = await unread(new StreamRoom())
   expect(body.readableLength).toBeGreaterThan(250_000)
   expect(body.readableLength).toBeLessThan(400_000)
   const pieces: Buffer[] = []
@@ -42,7 +42,7 @@ test('a stream is read ahead of its queue, so far and no farther, and arrives', 
 })
 
 test('many streams read less ahead, each, until the others have ended', async () => {
-  const ahead = new ReadAhead()
+  const ahead = new StreamRoom()
   const taken = Array.from({ length: 1000 }, () => ahead.take())
   const small = await unread(ahead)
   expect(small.readableLength).toBeLessThan(250_000)
@@ -53,7 +53,7 @@ test('many streams read less ahead, each, until the others have ended', async ()
 })
 
 test('what all streams read ahead is bounded', () => {
-  const ahead = new ReadAhead()
+  const ahead = new StreamRoom()
   const mebibyte = 1024 * 1024
   const sum = (taken: readonly number[]): number => taken.reduce((all, bytes) => all + bytes, 0)
   const first = sum(Array.from({ length: 128 }, () => ahead.take()))
@@ -64,7 +64,7 @@ test('what all streams read ahead is bounded', () => {
 /** A client that sends its message octet by octet to a queue that does not read yet. */
 async function octetByOctet(octets: Buffer): Promise<Readable> {
   const source = new PassThrough()
-  const data = collected(source, Buffer.alloc(0), { ...limits, inlineBytesMax: 1 }, new ReadAhead())
+  const data = collected(source, Buffer.alloc(0), { ...limits, inlineBytesMax: 1 }, new StreamRoom())
   for (const octet of octets) source.write(Buffer.of(octet))
   source.end()
   return (await data) as Readable
