@@ -11,7 +11,7 @@ import { modeNames, modes, type HuntedRun } from './crash/modes.js'
 import { narrowed } from './crash/narrowing.js'
 import { sabotage } from './crash/sabotage.js'
 import { series, type SeriesSum } from './crash/series.js'
-import { saidArguments } from './said-arguments.js'
+import { refuseArguments, saidArguments } from './said-arguments.js'
 
 const usage = `npm run crash -- [--seeds N] [--from S] [--json]    N seeded runs, from seed S on, on all cores
 npm run crash -- --minutes N [--from S]              the same for N minutes; Ctrl-C ends it sooner, with the sum so far
@@ -33,7 +33,7 @@ const { values } = saidArguments(usage, {
     seeds: { type: 'string' },
     minutes: { type: 'string' },
     cores: { type: 'string', default: `${availableParallelism()}` },
-    from: { type: 'string', default: '1' },
+    from: { type: 'string' },
     seed: { type: 'string' },
     op: { type: 'string' },
     only: { type: 'string' },
@@ -59,6 +59,11 @@ const disk = diskOf(values.disk)
 const modeName = modeNames.find((name) => name !== 'random' && values[name]) ?? 'random'
 const mode = modes[modeName]
 
+const from = numberOf('from', 0) ?? 1
+const seed = numberOf('seed', 0)
+const op = numberOf('op', 0)
+checkTogether()
+
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
 /** The exit code of a process that Ctrl-C has ended. */
@@ -71,23 +76,37 @@ endWithReader()
 if (values.help) say(usage)
 else if (values.narrow) process.exitCode = await runNarrow()
 else if (values.sabotage) process.exitCode = await runSabotage()
-else if (values.seed !== undefined) process.exitCode = await replay(Number(values.seed))
+else if (seed !== undefined) process.exitCode = await replay(seed)
 else process.exitCode = await hunted()
 
 function diskOf(kind: string | undefined): Pick<HuntedRun, 'disk'> {
   if (kind === undefined) return {}
   const name = (Object.keys(diskModes) as DiskModeName[]).find((known) => known === kind)
-  if (name === undefined) throw new Error(`--disk is one of ${Object.keys(diskModes).join(', ')}`)
+  if (name === undefined) refuseArguments(usage, `--disk is one of ${Object.keys(diskModes).join(', ')}`)
   return { disk: name }
 }
 
-/** Option `name`, a number of at least `min`. */
-function numberOf(name: 'seeds' | 'from' | 'minutes' | 'cores', min: number): number | undefined {
+/** Option `name`, a number of at least `min`, and a whole one except for minutes. */
+function numberOf(
+  name: 'seeds' | 'from' | 'minutes' | 'cores' | 'seed' | 'op',
+  min: number,
+): number | undefined {
   const text = values[name]
   if (text === undefined) return undefined
   const number = Number(text)
-  if (text.trim() === '' || !(number >= min)) throw new Error(`--${name} is a number of at least ${min}`)
+  const isOne = name === 'minutes' ? Number.isFinite(number) : Number.isSafeInteger(number)
+  if (text.trim() === '' || !isOne || number < min)
+    refuseArguments(usage, `--${name} is no ${name === 'minutes' ? '' : 'whole '}number of at least ${min}`)
   return number
+}
+
+/** One seed is run again, or many are drawn. */
+function checkTogether(): void {
+  const ofMany = (['seeds', 'from', 'minutes'] as const).find((name) => values[name] !== undefined)
+  if (seed !== undefined && ofMany !== undefined)
+    refuseArguments(usage, `--seed runs one again: no --${ofMany} goes with it`)
+  const ofOne = (['op', 'only'] as const).find((name) => values[name] !== undefined)
+  if (seed === undefined && ofOne !== undefined) refuseArguments(usage, `--${ofOne} goes with --seed`)
 }
 
 async function hunted(): Promise<number> {
@@ -109,7 +128,7 @@ async function hunted(): Promise<number> {
     )
   const sum = await series({
     mode: modeName,
-    from: numberOf('from', 0)!,
+    from,
     seedCount,
     cores: numberOf('cores', 1)!,
     signal: ends.signal,
@@ -155,11 +174,13 @@ async function show(finding: Finding): Promise<void> {
 
 async function replay(seed: number): Promise<number> {
   const only = values.only?.split(',').map(Number)
+  if (only?.some((number) => !Number.isSafeInteger(number)))
+    refuseArguments(usage, '--only is whole numbers with commas between them')
   const result = await mode.run({
     seed,
     ...disk,
     ...(only === undefined ? {} : { only }),
-    ...(values.op === undefined || values.op === '0' ? {} : { op: Number(values.op) }),
+    ...(op === undefined || op === 0 ? {} : { op }),
   })
   for (const finding of result.findings)
     say(
@@ -180,7 +201,7 @@ async function runNarrow(): Promise<number> {
 
 async function runSabotage(): Promise<number> {
   const verdicts = await sabotage(dist, {
-    seed: Number(values.from),
+    seed: from,
     parallel: Math.min(2, availableParallelism()),
     only: values.name === undefined ? [] : [values.name],
     anew: values.anew,

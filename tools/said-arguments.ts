@@ -9,7 +9,12 @@ export function saidArguments<T extends ParseArgsConfig>(
   try {
     return parseArgs(config)
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage.trimEnd()}\n`)
-    process.exit(2)
+    refuseArguments(usage, error instanceof Error ? error.message : String(error))
   }
+}
+
+/** Ends the process with code 2, and says what is wrong and how the tool is used. */
+export function refuseArguments(usage: string, problem: string): never {
+  process.stderr.write(`${problem}\n\n${usage.trimEnd()}\n`)
+  process.exit(2)
 }
