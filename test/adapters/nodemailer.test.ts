@@ -1,6 +1,5 @@
 /** A queue behind nodemailer's own mailer. */
-import { mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { createTransport, type Transporter } from 'nodemailer'
@@ -14,6 +13,7 @@ import {
 import type { Accepted, DeliveryRequest, Outcome, RequestDsn } from '../../src/index.js'
 import { WaybillError } from '../../src/errors.js'
 import { openStage } from './stage.js'
+import { temporaryDirectory } from '../temporary-directory.js'
 
 const hello = {
   from: 'Ada <ada@example.org>',
@@ -191,8 +191,7 @@ test.each([
 
 test('files that a refused message would have been read from are closed', async () => {
   const { queue } = await openStage()
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-attachment-'))
-  onTestFinished(() => rm(directory, { recursive: true }))
+  const directory = await temporaryDirectory('attachment')
   const path = join(directory, 'file')
   await writeFile(path, 'x'.repeat(1 << 20))
   await expect(

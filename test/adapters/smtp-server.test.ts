@@ -8,7 +8,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { expect, onTestFinished, test } from 'vitest'
 import { smtpHandlers, type SmtpHandlerOptions, type SubmitPort } from '../../src/adapters/smtp-server.js'
 import { certificate } from '../relay/certificate.js'
-import { clientOn, rawClient, untilData, type RawClient } from '../relay/raw-client.js'
+import { clientOn, rawClient, untilData } from '../relay/raw-client.js'
 import { memoryQueue } from '../relay/smtp-in/smtp-in-fixture.js'
 import { openStage } from './stage.js'
 
@@ -50,12 +50,6 @@ const send = (connection: SMTPConnection, to: string[], data: string): Promise<s
     ),
   )
 
-async function raw(port: number): Promise<RawClient> {
-  const client = await rawClient(port)
-  onTestFinished(() => client.destroy())
-  return client
-}
-
 test('250 means that the message is in the queue: it survives the crash that follows at once', async () => {
   const stage = await openStage()
   stage.answer = () => ({ kind: 'deferred', status: '4.2.1', reason: 'later' })
@@ -93,7 +87,7 @@ test('the message goes on as it came, under a Received field that names both sid
 
 test('a client that waits for nothing has all of its messages accepted', async () => {
   const queue = memoryQueue()
-  const client = await raw(await serve(queue))
+  const client = await rawClient(await serve(queue))
   await client.reply()
   client.send('EHLO c\r\n')
   for (let i = 0; i < 5; i++)
@@ -107,7 +101,7 @@ test('a client that waits for nothing has all of its messages accepted', async (
 
 test('a long message that has passed too many relays is read to its end and refused', async () => {
   const queue = memoryQueue()
-  const client = await raw(await serve(queue, { hopCountMax: 3 }))
+  const client = await rawClient(await serve(queue, { hopCountMax: 3 }))
   await untilData(client)
   const header = 'Received: from a by b\r\n'.repeat(4)
   expect(await client.say(`${header}\r\n${`${'x'.repeat(98)}\r\n`.repeat(5000)}.`)).toMatch(/^554 5\.4\.6 /)
@@ -120,7 +114,7 @@ test('a long message that has passed too many relays is read to its end and refu
 
 test('what is asked and is nothing is refused where smtp-server does not look at it, too', async () => {
   const queue = memoryQueue()
-  const client = await raw(await serve(queue, {}, { hideDSN: true }))
+  const client = await rawClient(await serve(queue, {}, { hideDSN: true }))
   await client.reply()
   await client.say('EHLO c')
   expect(await client.say('MAIL FROM:<s@example.org> RET=BODY')).toMatch(/^501 5\.5\.4 RET /)
@@ -138,7 +132,7 @@ test('what is asked and is nothing is refused where smtp-server does not look at
 test('250 is not said before the queue has settled', async () => {
   let settle = (): void => {}
   const queue = memoryQueue(() => new Promise((resolve) => (settle = resolve)))
-  const client = await raw(await serve(queue))
+  const client = await rawClient(await serve(queue))
   await untilData(client)
   const reply = client.say('x\r\n.')
   expect(await Promise.race([reply, new Promise((resolve) => setTimeout(resolve, 100, 'silence'))])).toBe(
@@ -154,7 +148,7 @@ test.each([5000, 500_000])('data of %d bytes, one more than allowed, is refused 
   queue.on('accepted', () => acceptedCount++)
   const port = await serve(queue, { sizeBytesMax: bytes - 1 })
   const connection = await session(port)
-  const client = await raw(port)
+  const client = await rawClient(port)
   await untilData(client)
   expect(await client.say(`${`${'x'.repeat(98)}\r\n`.repeat(bytes / 100)}.`)).toMatch(/^552 5\.3\.4 /)
   expect(acceptedCount).toBe(0)
@@ -203,7 +197,7 @@ test('REQUIRETLS is not offered by a server with our options, and refused at the
 
 test('DSN is offered by a server with our options, unless told, and what is asked goes to the queue', async () => {
   const queue = memoryQueue()
-  const client = await raw(await serve(queue))
+  const client = await rawClient(await serve(queue))
   await client.reply()
   expect(await client.say('EHLO c')).toContain('DSN')
   expect(await client.say('MAIL FROM:<s@example.org> RET=FULL ENVID=x+2By')).toMatch(/^250 /)
@@ -215,7 +209,7 @@ test('DSN is offered by a server with our options, unless told, and what is aske
     recipients: [{ address: 'a@example.net', notify: 'never' }],
     dsn: { id: 'x+y', return: 'full' },
   })
-  const other = await raw(await serve(memoryQueue(), { dsn: false }))
+  const other = await rawClient(await serve(memoryQueue(), { dsn: false }))
   await other.reply()
   expect(await other.say('EHLO c')).not.toContain('DSN')
   expect(await other.say('MAIL FROM:<s@example.org>')).toMatch(/^250 /)
@@ -225,7 +219,7 @@ test('DSN is offered by a server with our options, unless told, and what is aske
 const admits: NonNullable<SMTPServerOptions['onMailFrom']> = (_sender, _session, done) => done()
 
 test('a size that is announced over the limit is refused before the data', async () => {
-  const client = await raw(await serve(memoryQueue(), { sizeBytesMax: 1000 }))
+  const client = await rawClient(await serve(memoryQueue(), { sizeBytesMax: 1000 }))
   await client.reply()
   expect(await client.say('EHLO c')).toContain('SIZE 1000')
   expect(await client.say('MAIL FROM:<s@example.org> SIZE=1001')).toMatch(/^552 /)
@@ -233,7 +227,7 @@ test('a size that is announced over the limit is refused before the data', async
 
 test('addresses that are none, and more recipients than the queue takes, are refused one by one', async () => {
   const queue = memoryQueue(undefined, { dataBytesMax: 10_000, recipientCountMax: 2 })
-  const client = await raw(await serve(queue))
+  const client = await rawClient(await serve(queue))
   await client.reply()
   await client.say('EHLO c')
   expect(await client.say('MAIL FROM:<s@>')).toMatch(/^501 /)
@@ -251,7 +245,7 @@ test.each(['Subject: half\r\n', `Subject: half\r\n\r\n${`${'x'.repeat(98)}\r\n`.
   async (start) => {
     const { queue, taken } = await openStage()
     const port = await serve(queue)
-    const client = await raw(port)
+    const client = await rawClient(port)
     await untilData(client)
     client.send(start)
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -269,7 +263,7 @@ test('a client that goes while it waits for the reply disturbs nobody', async ()
   let settle = (): void => {}
   const queue = memoryQueue(() => new Promise((resolve) => (settle = resolve)))
   const port = await serve(queue)
-  const client = await raw(port)
+  const client = await rawClient(port)
   await untilData(client)
   client.send('x\r\n.\r\n')
   await expect.poll(() => queue.submitCount).toBe(1)
@@ -288,7 +282,7 @@ test('a queue that crashes while a client waits, or before, answers 451 and tell
   const { queue } = await openStage()
   const errors: Error[] = []
   const port = await serve(queue, { onError: (error) => errors.push(error) })
-  const client = await raw(port)
+  const client = await rawClient(port)
   await untilData(client)
   client.send('x\r\n.\r\n')
   setImmediate(() => queue.crash())
@@ -305,7 +299,7 @@ test('a queue that crashes while a client waits, or before, answers 451 and tell
 
 test('a large message that is on its way when the queue crashes is answered with 451', async () => {
   const { queue } = await openStage({ inlineBytesMax: 64 * 1024 })
-  const client = await raw(await serve(queue))
+  const client = await rawClient(await serve(queue))
   await untilData(client)
   const part = `${'x'.repeat(98)}\r\n`.repeat(4000)
   client.send(part)
@@ -329,7 +323,7 @@ test.each(['before', 'while'])(
         if (moment === 'while') filtered.write('Subject: half', () => filtered.destroy())
       })
     }
-    const client = await raw(await serve(queue, {}, { onData: onFiltered }))
+    const client = await rawClient(await serve(queue, {}, { onData: onFiltered }))
     await untilData(client)
     expect(await client.say('x\r\n.')).toMatch(/^451 4\.3\.0 /)
     expect(queue.kept).toEqual([])

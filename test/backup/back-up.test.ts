@@ -1,7 +1,6 @@
 /** Backups of real files: of a queue that works, of one that nobody has open, and what
  * is made of them. */
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
@@ -23,6 +22,7 @@ import { restore } from '../../tools/commands/operate/restore.js'
 import { laySmallQueue } from '../end-to-end/laid-queue.js'
 import { codeOf, mail, submission } from '../engine/stage.js'
 import { command } from '../inspect/commanded.js'
+import { temporaryDirectory } from '../temporary-directory.js'
 
 interface Place {
   readonly queue: string
@@ -30,8 +30,7 @@ interface Place {
 }
 
 async function place(): Promise<Place> {
-  const root = await mkdtemp(join(tmpdir(), 'waybill-backup-'))
-  onTestFinished(() => rm(root, { recursive: true, force: true }))
+  const root = await temporaryDirectory('backup')
   const queue = join(root, 'queue')
   laySmallQueue(queue)
   return { queue, at: (name) => join(root, name) }

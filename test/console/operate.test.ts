@@ -1,14 +1,14 @@
 /** What an operator does on the page Destinations, in a real browser before a real relay: a button
  * is judged by what arrives at the site. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { openSink, type Sink } from '../end-to-end/sink.js'
-import { RelayProcess } from '../end-to-end/relay-process.js'
+import { type RelayProcess, startedRelay } from '../end-to-end/relay-process.js'
 import { rawClient, untilData } from '../relay/raw-client.js'
 import { hasChromium, launch, openPage } from './browser.js'
+import { temporaryDirectory } from '../temporary-directory.js'
 
 let browser: Browser
 beforeAll(async () => {
@@ -32,12 +32,9 @@ interface Stage {
 
 /** A relay that sends all mail there and retries in an hour, and its page Destinations. */
 async function served(nexthop: string): Promise<Stage> {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-console-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const directory = await temporaryDirectory('console')
   const queue = join(directory, 'queue')
-  const relay = new RelayProcess(['--queue', queue, '--relay', nexthop, '--console', '0', '--retry', '1h'])
-  await relay.start()
-  onTestFinished(() => relay.kill())
+  const relay = await startedRelay(['--queue', queue, '--relay', nexthop, '--console', '0', '--retry', '1h'])
   const [, origin = ''] = /^console on (http:\/\/127\.0\.0\.1:\d+)\/$/m.exec(relay.output) ?? []
   const token = (await readFile(join(queue, 'http-token'), 'utf8')).trim()
   const { page, end } = await openPage(browser, origin)

@@ -1,15 +1,15 @@
 /** The console of a real relay in a real browser: every action, a relay that is killed and returns,
  * tokens, hostile mail. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { RelayProcess } from '../end-to-end/relay-process.js'
+import { type RelayProcess, startedRelay } from '../end-to-end/relay-process.js'
 import { rawClient, untilData } from '../relay/raw-client.js'
 import { runWaybill } from '../tools/command-process.js'
 import { hasChromium, launch, openPage } from './browser.js'
+import { temporaryDirectory } from '../temporary-directory.js'
 
 let browser: Browser
 beforeAll(async () => {
@@ -28,16 +28,13 @@ interface Stage {
 const nowhere = ['--relay', '127.0.0.1:9']
 
 async function temporary(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-console-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const directory = await temporaryDirectory('console')
   return directory
 }
 
 async function served(directory: string, ...args: string[]): Promise<Stage> {
   const queue = join(directory, 'queue')
-  const relay = new RelayProcess(['--queue', queue, ...nowhere, ...args])
-  await relay.start()
-  onTestFinished(() => relay.kill())
+  const relay = await startedRelay(['--queue', queue, ...nowhere, ...args])
   const [, origin = ''] = /^console on (http:\/\/127\.0\.0\.1:\d+)\/$/m.exec(relay.output) ?? []
   expect(origin).not.toBe('')
   return { relay, directory, queue, origin }

@@ -1,14 +1,14 @@
 /** The console of relays over a store, in a real browser: queues and nodes, before and after a node
  * is gone. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgresMissing, Servers } from '../../tools/crash-store/servers.js'
-import { RelayProcess } from '../end-to-end/relay-process.js'
+import { type RelayProcess, startedRelay } from '../end-to-end/relay-process.js'
 import { runWaybill } from '../tools/command-process.js'
 import { hasChromium, launch, openPage } from './browser.js'
+import { temporaryDirectory } from '../temporary-directory.js'
 
 const missing = postgresMissing()
 
@@ -30,13 +30,11 @@ async function node(directory: string, name: string, ...args: string[]): Promise
   const store = `${servers.url}?safety=assumed&ttl=1s`
   const made = await runWaybill(['store', 'init', '--store', store, '--queue', name], { directory })
   expect(made.exitCode).toBe(0)
-  const relay = new RelayProcess(
+  const relay = await startedRelay(
     ['--store', store, '--queue', name, '--relay', '127.0.0.1:9', ...args],
     {},
     { makesQueue: true },
   )
-  await relay.start()
-  onTestFinished(() => relay.kill())
   return relay
 }
 
@@ -48,8 +46,7 @@ const rowOf = async (page: Page, name: string): Promise<string> => {
 
 describe.skipIf(!hasChromium || missing !== undefined)('the console over a store', () => {
   test('shows the queues of all nodes, and which was adopted when its node is gone', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'waybill-console-'))
-    onTestFinished(() => rm(directory, { recursive: true, force: true }))
+    const directory = await temporaryDirectory('console')
     const { stdout } = await runWaybill(['token', 'ada'], { directory })
     const line = stdout.split('\n').find((text) => text.startsWith('ada ')) ?? ''
     const tokens = join(directory, 'tokens')

@@ -1,14 +1,14 @@
 /** A relay that is killed again and again while agents deliver, and while a site asks for its mail
  * (ETRN): all that was accepted is stored, whole, and no agent is left behind. */
-import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { below, seededPrng } from '../../src/base/prng.js'
 import { root } from '../project.js'
-import { rawClient } from '../relay/raw-client.js'
+import { greetedClient } from '../relay/raw-client.js'
 import { RelayProcess } from './relay-process.js'
+import { temporaryDirectory } from '../temporary-directory.js'
 
 const lifeCount = 12
 const messagesPerLife = 20
@@ -17,8 +17,7 @@ const lifeMsMax = 500
 const firstAsking = 6
 
 test('what agents were given is stored, and what a site has to ask for waits, through kills of the relay', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-agent-kill-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const directory = await temporaryDirectory('agent-kill')
   const at = (name: string): string => join(directory, name)
   const prng = seededPrng(7)
   await mkdir(at('stored'), { mode: 0o777 })
@@ -48,9 +47,7 @@ test('what agents were given is stored, and what a site has to ask for waits, th
   let early = new Map<string, number>()
   for (let life = 0; life < lifeCount; life++) {
     await relay.start()
-    const client = await rawClient(relay.endpoint.port)
-    await client.reply()
-    await client.say('EHLO client.example')
+    const client = await greetedClient(relay.endpoint.port)
     const killed = sleep(below(prng, lifeMsMax)).then(() => relay.kill())
     const work = async (): Promise<void> => {
       for (let n = 0; n < messagesPerLife; n++) {
@@ -74,10 +71,7 @@ test('what agents were given is stored, and what a site has to ask for waits, th
   expect(Math.min(accepted['agent.example'].length, accepted['asked.example'].length)).toBeGreaterThan(20)
 
   await relay.start()
-  const client = await rawClient(relay.endpoint.port)
-  onTestFinished(() => client.destroy())
-  await client.reply()
-  await client.say('EHLO client.example')
+  const client = await greetedClient(relay.endpoint.port)
   const all = Object.values(accepted).flat()
   await expect
     .poll(

@@ -4,8 +4,7 @@ import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { DeliveryResult } from '../../src/delivery/transport.js'
@@ -13,6 +12,7 @@ import { shown, tlsa, x509 } from '../relay/dane-certificates.js'
 import { mxTransportOf } from '../relay/smtp-out/mx-out-fixture.js'
 import { requestOf, someData } from '../relay/request.js'
 import { tlsServer } from '../relay/tls-server.js'
+import { temporaryDirectory } from '../temporary-directory.js'
 
 const unbound = '/usr/sbin/unbound'
 const missing = [unbound, '/usr/bin/dnssec-keygen', '/usr/bin/dnssec-signzone'].find(
@@ -87,8 +87,7 @@ async function freeEndpoint(): Promise<{ address: string; port: number }> {
 
 /** @returns `127.1.2.3:1234` */
 async function resolverOf(zones: readonly Zone[], port: number): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-dane-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const directory = await temporaryDirectory('dane')
   const endpoint = await freeEndpoint()
   const lines = [
     'server:',

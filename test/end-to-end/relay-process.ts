@@ -1,6 +1,7 @@
 /** The relay as a separate process, which can be killed at any moment. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
 import { laySmallQueue } from './laid-queue.js'
 
 export const waybillPath: string = fileURLToPath(new URL('../../dist/bundle/waybill.js', import.meta.url))
@@ -90,4 +91,14 @@ export class RelayProcess {
   get isRunning(): boolean {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
   }
+}
+
+/** It listens, or has ended; it is killed when the test has ended. */
+export async function startedRelay(
+  ...process: ConstructorParameters<typeof RelayProcess>
+): Promise<RelayProcess> {
+  const relay = new RelayProcess(...process)
+  onTestFinished(() => relay.kill())
+  await relay.start()
+  return relay
 }

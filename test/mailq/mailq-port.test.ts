@@ -1,7 +1,6 @@
 /** The MAILQ port and the socket `mailq`: what they answer, and what a client can cost. */
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { connect, createConnection, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ListedMessage } from '../../src/index.js'
@@ -12,6 +11,7 @@ import type { Listener } from '../../src/relay/listening.js'
 import { systemClock } from '../../src/base/clock.js'
 import { listedMessage } from '../control/fake-queue.js'
 import { heldClock } from '../held-clock.js'
+import { temporaryDirectory } from '../temporary-directory.js'
 
 const message = (id: string, recipientCount = 1): ListedMessage =>
   listedMessage(id, {
@@ -71,8 +71,7 @@ test('a connection gets a dump, and is closed', async () => {
 })
 
 test('the socket in the directory is for all users, and gives what the owner sees', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-mailq-'))
-  onTestFinished(() => rm(directory, { recursive: true }))
+  const directory = await temporaryDirectory('mailq')
   const stop = await answerForMailq(
     queueOf(() => [message('A')]),
     directory,

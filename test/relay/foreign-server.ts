@@ -49,6 +49,10 @@ export interface ForeignServer {
   close(): void
 }
 
+/** In the order in which it took them. */
+export const recipientsOf = ({ taken }: ForeignServer): string[] =>
+  taken.flatMap(({ recipients }) => recipients)
+
 function drip(socket: Socket): void {
   const timer = setInterval(() => socket.write('2'), 50)
   socket.once('close', () => clearInterval(timer))

@@ -1,6 +1,6 @@
 /** A client that says exactly what a test tells it to. */
 import { connect, type Socket, type TcpNetConnectOpts } from 'node:net'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 
 export interface RawClient {
   /** The next whole reply, lines joined by `\n`; what has come so far when the server closes. */
@@ -15,14 +15,24 @@ export interface RawClient {
   readonly socket: Socket
 }
 
+/** It is gone when the test has ended. */
 export async function rawClient(
   port: number,
   host = '127.0.0.1',
   options: Partial<TcpNetConnectOpts> = {},
 ): Promise<RawClient> {
   const socket = connect({ ...options, port, host })
+  onTestFinished(() => void socket.destroy())
   await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
   return clientOn(socket)
+}
+
+/** Behind EHLO. */
+export async function greetedClient(...where: Parameters<typeof rawClient>): Promise<RawClient> {
+  const client = await rawClient(...where)
+  await client.reply()
+  await client.say('EHLO client.example')
+  return client
 }
 
 /** @param socket connected */
@@ -65,6 +75,11 @@ export function clientOn(socket: Socket): RawClient {
     socket,
   }
 }
+
+/** What `codesTo` and `sendTo` say of a recipient. */
+export const taken = '250 2.1.5'
+export const unknown = '550 5.1.1'
+export const denied = '554 5.7.1'
 
 /** Behind MAIL. @param paths in brackets @returns the reply to each */
 export async function repliesTo(client: RawClient, paths: readonly string[]): Promise<string[]> {

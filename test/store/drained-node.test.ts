@@ -1,14 +1,12 @@
 /** `waybill store drain` and a relay over a real PostgreSQL server: mail that came before is
  * delivered, and none comes behind it. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { postgresMissing, Servers } from '../../tools/crash-store/servers.js'
-import { RelayProcess } from '../end-to-end/relay-process.js'
+import { startedRelay } from '../end-to-end/relay-process.js'
 import { foreignServer } from '../relay/foreign-server.js'
-import { rawClient, sendTo } from '../relay/raw-client.js'
+import { greetedClient, rawClient, sendTo } from '../relay/raw-client.js'
 import { runWaybill, type Ended } from '../tools/command-process.js'
+import { temporaryDirectory } from '../temporary-directory.js'
 
 const missing = postgresMissing()
 
@@ -20,8 +18,7 @@ describe.skipIf(missing !== undefined)(`a drained node${missing === undefined ? 
   afterAll(() => servers?.remove())
 
   test('takes no mail any more, delivers what it has, and says when that is done', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'waybill-drained-'))
-    onTestFinished(() => rm(directory, { recursive: true, force: true }))
+    const directory = await temporaryDirectory('drained')
     const store = `${servers!.url}?safety=assumed&ttl=1s`
     const waybill = (...words: string[]): Promise<Ended> => runWaybill(words, { directory })
     const named = ['--store', store, '--queue', 'mx1']
@@ -33,17 +30,12 @@ describe.skipIf(missing !== undefined)(`a drained node${missing === undefined ? 
     let isOpen = false
     const site = await foreignServer(() => (isOpen ? undefined : '421 4.3.2 come again'))
     onTestFinished(() => site.close())
-    const relay = new RelayProcess(
+    const relay = await startedRelay(
       [...named, '--relay', `${site.host}:${site.port}`, '--trust', '127.0.0.1'],
       {},
       { makesQueue: true },
     )
-    onTestFinished(() => relay.kill())
-    await relay.start()
-    const client = await rawClient(relay.endpoint.port)
-    onTestFinished(() => client.destroy())
-    await client.reply()
-    await client.say('EHLO client.example')
+    const client = await greetedClient(relay.endpoint.port)
     expect(await sendTo(client, ['grace@example.net'])).toEqual(['250 2.1.5'])
 
     const drained = waybill('store', 'drain', ...named)

@@ -1,22 +1,19 @@
 /** What senders asked to be told of (DSN), as the reading commands show it. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { nodeDisk } from '../../src/disk/node-disk.js'
 import { openQueue, type Submission } from '../../src/index.js'
 import { cat } from '../../tools/commands/look/cat.js'
 import type { InspectCommand } from '../../tools/commands/look/inspection.js'
 import { mailq } from '../../tools/commands/look/mailq.js'
 import { command } from '../inspect/commanded.js'
+import { temporaryDirectory } from '../temporary-directory.js'
 
 /** What commands say of a message of which the second recipient still waits, the
  * first is delivered. */
 async function shown(
   asked: Pick<Submission, 'recipients' | 'dsn'>,
 ): Promise<(inspect: InspectCommand, ...args: string[]) => Promise<string>> {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-asked-'))
-  onTestFinished(() => rm(directory, { recursive: true }))
+  const directory = await temporaryDirectory('asked')
   const queue = await openQueue(directory, {
     transports: {
       out: {

@@ -4,12 +4,12 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { countedByEvents, notedByEvents } from '../../src/adapters/event-metrics.js'
 import { asked, measured } from '../../src/adapters/metrics.js'
 import { upMetric } from '../../src/adapters/prometheus.js'
 import { relayMetrics } from '../../tools/commands/serve/metrics.js'
-import { RelayProcess } from '../end-to-end/relay-process.js'
+import { startedRelay } from '../end-to-end/relay-process.js'
 import { project } from '../project.js'
 import { certificate } from '../relay/certificate.js'
 import { runWaybill } from './command-process.js'
@@ -44,9 +44,7 @@ test('the sample configuration starts a relay, on other ports and with secrets o
     .replace(/(0\.0\.0\.0|\[::\]):\d+/g, '127.0.0.1:0')
     .replace('127.0.0.1:9464', '127.0.0.1:0')
   writeFileSync(join(directory, 'waybill.conf'), conf)
-  const relay = new RelayProcess(['--config', join(directory, 'waybill.conf')])
-  onTestFinished(() => relay.kill())
-  await relay.start()
+  const relay = await startedRelay(['--config', join(directory, 'waybill.conf')])
   // The process is started with one port on the command line, which goes before those of the file.
   await expect.poll(() => relay.output.match(/listening on/g)).toHaveLength(3)
   expect(relay.output).toContain('metrics on http://127.0.0.1:')

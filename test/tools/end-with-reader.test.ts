@@ -1,11 +1,10 @@
 /** The tools of the tree, behind a pipe whose reader has gone: `| head`. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../temporary-directory.js'
 
 const pathOf = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
@@ -15,8 +14,7 @@ test.each([
   ['dist/tools/conformance.js', [pathOf('test/conformance/nqmgr')]],
   ['dist/bench/run.js', ['checksum', '--smoke', '--directory', '.']],
 ])('%s ends quietly when nobody reads on, and leaves nothing', async (tool, args) => {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-pipe-'))
-  onTestFinished(() => rm(directory, { recursive: true }))
+  const directory = await temporaryDirectory('pipe')
   const child = spawn(process.execPath, [pathOf(tool), ...args], {
     cwd: directory,
     stdio: ['ignore', 'pipe', 'pipe'],

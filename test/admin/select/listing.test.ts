@@ -1,13 +1,11 @@
 /** A listing that cannot show all says so at its end. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import type { Disk } from '../../../src/disk/disk.js'
 import { nodeDisk } from '../../../src/disk/node-disk.js'
 import { WaybillError } from '../../../src/errors.js'
 import { fixedRetry, openQueue, type Queue, type Selector } from '../../../src/index.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 /** The same, except for `instead`. */
 function replaced<T extends object>(original: T, instead: Partial<T>): T {
@@ -41,8 +39,7 @@ async function listed(queue: Queue, selector?: Selector): Promise<{ ids: string[
 }
 
 test('what no checkpoint vouches for in time is missing, and who asked is told so behind all others', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-listing-'))
-  onTestFinished(() => rm(directory, { recursive: true }))
+  const directory = await temporaryDirectory('listing')
   let opened = Promise.resolve()
   let isClosed = false
   const queue = await openQueue(directory, {

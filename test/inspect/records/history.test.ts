@@ -1,16 +1,13 @@
 /** What log history tells of a message. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { nodeDisk } from '../../../src/disk/node-disk.js'
 import { openQueue } from '../../../src/index.js'
 import { logHistory } from '../../../tools/commands/look/log-history.js'
 import { command } from '../commanded.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 test('the report on a message is shown with it', async () => {
-  const path = await mkdtemp(join(tmpdir(), 'waybill-history-'))
-  onTestFinished(() => rm(path, { recursive: true }))
+  const path = await temporaryDirectory('history')
   const failed = { kind: 'failed', status: '5.1.1', reason: 'no such user' } as const
   const queue = await openQueue(path, {
     transports: {

@@ -1,15 +1,15 @@
 /** Mail in maildrop is taken up exactly once, wherever the relays that take it up are killed. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { below, pick, seededPrng, type Prng } from '../../../src/base/prng.js'
 import type { MessageId } from '../../../src/base/message-id.js'
 import { openQueue, WaybillError, type Queue } from '../../../src/index.js'
 import { dropMail, makeMaildrop } from '../../../src/relay/maildrop/maildrop-file.js'
 import { Pickup } from '../../../src/relay/maildrop/pickup.js'
 import type { SubmitPort } from '../../../src/relay/smtp-in/smtp-handlers.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 /** What a file meets in a life: its message becomes durable, and the relay is killed before the
  * file is removed; it is killed before anything is submitted; or all goes well. */
@@ -56,8 +56,7 @@ const open = (queue: string): Promise<Queue> =>
 
 test.each([1, 2, 3, 4])('every message is in the queue once, seed %i', async (seed) => {
   const prng = seededPrng(seed)
-  const queue = await mkdtemp(join(tmpdir(), 'waybill-crashes-'))
-  onTestFinished(() => rm(queue, { recursive: true, force: true }))
+  const queue = await temporaryDirectory('crashes')
   await makeMaildrop(queue)
   const dropped: MessageId[] = []
   for (let life = 0; life < 8; life++) {

@@ -1,16 +1,15 @@
 /** Of the files that a relay was taking up when it ended, the next life removes those whose
  * messages it has. */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { newMessageId, openQueue, type Queue } from '../../../src/index.js'
 import { makeMaildrop } from '../../../src/relay/maildrop/maildrop-file.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 test('a start removes files whose message is durable, waiting or finished; another file stays', async () => {
-  const queue = await mkdtemp(join(tmpdir(), 'waybill-known-'))
-  onTestFinished(() => rm(queue, { recursive: true, force: true }))
+  const queue = await temporaryDirectory('known')
   await makeMaildrop(queue)
   const [waiting, finished, lost] = Array.from({ length: 3 }, newMessageId)
   const open = (): Promise<Queue> =>
@@ -43,8 +42,7 @@ test('a start removes files whose message is durable, waiting or finished; anoth
 })
 
 test('while another process has the queue no file is looked at', async () => {
-  const queue = await mkdtemp(join(tmpdir(), 'waybill-known-'))
-  onTestFinished(() => rm(queue, { recursive: true, force: true }))
+  const queue = await temporaryDirectory('known')
   await makeMaildrop(queue)
   const options = { transports: {}, route: () => ({ transport: 'none', nexthop: 'none' }), deliver: false }
   const first = await openQueue(queue, options)

@@ -4,7 +4,7 @@ import { aliasesIn } from '../../../src/relay/tables/aliases.js'
 import { relayDomainsIn } from '../../../src/relay/tables/relay-domains.js'
 import { listenSmtp, type Refusal, type SmtpServerOptions } from '../../../src/relay/smtp-in/smtp-in.js'
 import { certificate } from '../certificate.js'
-import { codesTo, rawClient, type RawClient } from '../raw-client.js'
+import { greetedClient, codesTo, type RawClient, taken, unknown, denied } from '../raw-client.js'
 import { connected, encrypted, listen, memoryQueue } from './smtp-in-fixture.js'
 import { base64, usersWith } from '../tables/users-fixture.js'
 
@@ -52,9 +52,6 @@ async function recipientsOf(
   return queue.kept.at(-1)!.recipients
 }
 
-const taken = '250 2.1.5'
-const unknown = '550 5.1.1'
-const denied = '554 5.7.1'
 const tooMany = '452 4.5.3'
 const wrong = '451 4.6.0'
 
@@ -315,10 +312,7 @@ test('who was told 250 gets what the table said then, and whom it names from the
     ...strict,
   })
   onTestFinished(() => listener.close())
-  const client = await rawClient(listener.ports[0]!.port)
-  onTestFinished(() => client.destroy())
-  await client.reply()
-  await client.say('EHLO c.example')
+  const client = await greetedClient(listener.ports[0]!.port)
   await client.say('MAIL FROM:<s@example.org>')
   expect(await codesTo(client, ['<user@old.example>', '<help@small.example>'])).toEqual([taken, unknown])
   await listener.takeUp({ aliases: aliasesIn('help@small.example ada@small.example', 'aliases') })
@@ -338,10 +332,7 @@ test('a server that began without aliases gets none', async () => {
   const listener = await listenSmtp(queue, { places: [{ host: '127.0.0.1', port: 0 }], ...without })
   onTestFinished(() => listener.close())
   await listener.takeUp({ aliases: none })
-  const client = await rawClient(listener.ports[0]!.port)
-  onTestFinished(() => client.destroy())
-  await client.reply()
-  await client.say('EHLO c.example')
+  const client = await greetedClient(listener.ports[0]!.port)
   await client.say('MAIL FROM:<s@example.org>')
   expect(await codesTo(client, ['<info@small.example>', '<user@old.example>'])).toEqual([unknown, denied])
 })

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { relayDomainsIn } from '../../../src/relay/tables/relay-domains.js'
 import { listenSmtp, type Refusal, type SmtpServerOptions } from '../../../src/relay/smtp-in/smtp-in.js'
 import { certificate } from '../certificate.js'
-import { codesTo, rawClient, type RawClient } from '../raw-client.js'
+import { greetedClient, codesTo, type RawClient, taken, unknown, denied } from '../raw-client.js'
 import { connected, encrypted, listen, memoryQueue } from './smtp-in-fixture.js'
 import { base64, usersWith } from '../tables/users-fixture.js'
 
@@ -32,10 +32,6 @@ const guesses = (client: RawClient, count: number): Promise<string[]> =>
   )
 
 const paths = ['<any@example.com>', '<ada@small.example>', '<eve@small.example>', '<any@example.net>']
-const taken = '250 2.1.5'
-const unknown = '550 5.1.1'
-const denied = '554 5.7.1'
-
 test.each(['relay', 'local'] as const)(
   'a stranger sends to those whom the table names and to nobody else: %s',
   async (purpose) => {
@@ -147,10 +143,7 @@ test('the table of the moment says, in open sessions too; to a server without on
       ...options,
     })
     onTestFinished(() => listener.close())
-    const client = await rawClient(listener.ports[0]!.port)
-    onTestFinished(() => client.destroy())
-    await client.reply()
-    await client.say('EHLO c.example')
+    const client = await greetedClient(listener.ports[0]!.port)
     await client.say('MAIL FROM:<s@example.org>')
     await listener.takeUp(next)
     expect(await codesTo(client, paths)).toEqual(after)

@@ -67,14 +67,10 @@ export const listenTls = (queue: SubmitPort, options: Partial<SmtpServerOptions>
     ...options,
   })
 
-export async function connected(
+export const connected = (
   listener: Listener,
   options?: Parameters<typeof rawClient>[2],
-): Promise<RawClient> {
-  const client = await rawClient(listener.port, undefined, options)
-  onTestFinished(() => client.destroy())
-  return client
-}
+): Promise<RawClient> => rawClient(listener.port, undefined, options)
 
 /** The session goes on encrypted, after `220`, or begins so. */
 export async function encrypted({ socket }: RawClient): Promise<RawClient> {

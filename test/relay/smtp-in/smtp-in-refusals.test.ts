@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { WaybillError } from '../../../src/errors.js'
 import type { Refusal } from '../../../src/relay/smtp-in/smtp-in.js'
-import { rawClient, untilData, type RawClient } from '../raw-client.js'
+import { greetedClient, untilData, type RawClient } from '../raw-client.js'
 import { connected, listen, memoryQueue } from './smtp-in-fixture.js'
 
 test('a size over the limit is refused at MAIL', async () => {
@@ -183,10 +183,7 @@ test.skipIf(addressHere === undefined).each([
       greetDelayMs: 1,
       ...(trust === undefined ? undefined : { trust }),
     })
-    const client = await rawClient(listener.port, host)
-    onTestFinished(() => client.destroy())
-    await client.reply()
-    await client.say('EHLO c')
+    const client = await greetedClient(listener.port, host)
     await client.say('MAIL FROM:<s@example.org>')
     expect(await client.say('RCPT TO:<a@example.net>')).toMatch(reply)
   },

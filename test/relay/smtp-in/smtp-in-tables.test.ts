@@ -27,7 +27,6 @@ const namesShown = ({ ports }: SmtpListener): Promise<string[]> =>
 /** In a session that began with TLS. */
 async function secured({ ports }: SmtpListener): Promise<RawClient> {
   const plain = await rawClient(ports[1]!.port)
-  onTestFinished(() => plain.destroy())
   const client = await encrypted(plain)
   await client.reply()
   await client.say('EHLO client.example')

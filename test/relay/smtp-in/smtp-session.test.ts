@@ -30,9 +30,7 @@ async function clientsFrom(
   })
   return async (address) => {
     addresses.push(address)
-    const client = await rawClient((server.address() as AddressInfo).port)
-    onTestFinished(() => client.destroy())
-    return client
+    return rawClient((server.address() as AddressInfo).port)
   }
 }
 
@@ -79,7 +77,6 @@ test('a client whose lines begin with dots is held back like any other while nob
     server.close()
   })
   const client = await rawClient((server.address() as AddressInfo).port)
-  onTestFinished(() => client.destroy())
   await client.reply()
   for (const line of ['EHLO client.test', 'MAIL FROM:<a@b.test>', 'RCPT TO:<c@d.test>', 'DATA'])
     await client.say(line)

@@ -14,7 +14,7 @@ import { dnsServer, type Entry } from '../dns-server.js'
 import { mxTransportOf, serversAt } from './mx-out-fixture.js'
 import { policyText, stsServer } from '../sts-web.js'
 import { tlsServer } from '../tls-server.js'
-import { rawClient } from '../raw-client.js'
+import { greetedClient } from '../raw-client.js'
 import { deliver, requestOf, someData } from '../request.js'
 import { zone } from '../zone.js'
 
@@ -334,9 +334,7 @@ test('domains with the same host share its sessions where no name of theirs coun
 
 test('who goes on with a session from before shows no certificates, and so is nobody', async () => {
   const made = await daneDomain({ [mx]: { certificate: shown('mx'), tlsa: right } })
-  const client = await rawClient(made.port, '127.0.0.2')
-  await client.reply()
-  await client.say('EHLO client.example')
+  const client = await greetedClient(made.port, '127.0.0.2')
   await client.say('STARTTLS')
   client.socket.removeAllListeners('data')
   const secure = connect({ socket: client.socket, servername: mx, rejectUnauthorized: false })

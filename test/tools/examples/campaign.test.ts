@@ -1,17 +1,15 @@
 /** The example of a campaign, a small one. */
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 const path = fileURLToPath(new URL('../../../tools/examples/campaign.mjs', import.meta.url))
 
 test('a campaign waits for its time, a password reset passes it, and half of it is cancelled', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-campaign-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const directory = await temporaryDirectory('campaign')
   const environment = { ...process.env, QUEUE: join(directory, 'queue'), COUNT: '500' }
   const run = () => promisify(execFile)(process.execPath, [path], { env: environment })
   expect((await run()).stdout).toMatch(

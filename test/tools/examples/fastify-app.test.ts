@@ -1,15 +1,13 @@
 /** The application that sends mail from a queue in it. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { foreignServer } from '../../relay/foreign-server.js'
 import { laySmallQueue } from '../../end-to-end/laid-queue.js'
 import { exampleProcess } from './example-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 test('mail of an order that was answered arrives, also when the application is killed before', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-example-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const directory = await temporaryDirectory('example')
   const queue = join(directory, 'queue')
   laySmallQueue(queue)
   let isOpen = false

@@ -1,10 +1,9 @@
 /** The example of OpenTelemetry, as a process. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { runProgram } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 interface Span {
   readonly name: string
@@ -18,8 +17,7 @@ interface Span {
 const path = fileURLToPath(new URL('../../../tools/examples/opentelemetry.mjs', import.meta.url))
 
 test('the attempts of two lives are spans of the trace in which the message was submitted', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-opentelemetry-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const directory = await temporaryDirectory('opentelemetry')
   const ended = await runProgram(process.execPath, [path, join(directory, 'queue')], { directory })
   expect(ended).toMatchObject({ exitCode: 0, stderr: '' })
   const lines = ended.stdout.trim().split('\n')

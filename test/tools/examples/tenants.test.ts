@@ -1,15 +1,14 @@
 /** The example of a queue for each tenant. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { runWaybill } from '../command-process.js'
 import { foreignServer } from '../../relay/foreign-server.js'
 import { exampleProcess } from './example-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 test('the mail of one tenant waits, and that of another goes, also when the process is killed', async () => {
-  const root = await mkdtemp(join(tmpdir(), 'waybill-tenants-'))
-  onTestFinished(() => rm(root, { recursive: true, force: true }))
+  const root = await temporaryDirectory('tenants')
   const acme = await foreignServer()
   let isOpen = false
   const globex = await foreignServer(() => (isOpen ? undefined : '421 4.3.2 come again'))

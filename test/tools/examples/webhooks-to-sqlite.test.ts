@@ -1,11 +1,10 @@
 /** The receiver of webhooks that keeps outcomes in a database. */
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { exampleProcess } from './example-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 interface Database {
   prepare(sql: string): { all(): Record<string, unknown>[] }
@@ -57,8 +56,7 @@ async function post(url: string, data: readonly object[], key: string = secret):
 test.skipIf(sqlite === undefined)(
   'each outcome is in the database once, through repeated requests and a kill',
   async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'waybill-example-'))
-    onTestFinished(() => rm(directory, { recursive: true, force: true }))
+    const directory = await temporaryDirectory('example')
     const environment = { WEBHOOK_SECRET: secret, DATABASE: join(directory, 'mail.db') }
     const first = await exampleProcess('webhooks-to-sqlite.mjs', environment)
     const stranger = `whsec_${Buffer.alloc(32, 8).toString('base64')}`

@@ -1,15 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { nodeDisk } from '../../../src/disk/node-disk.js'
 import type { Queue } from '../../../src/index.js'
 import { playDay } from '../../../tools/commands/fill/live.js'
 import type { Surroundings } from '../../../tools/commands/text/output.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 test('a day is played to its end: mail is accepted, and the made-up sites answer it', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-live-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const directory = await temporaryDirectory('live')
   let said = ''
   const surroundings: Surroundings = {
     write: (text) => Promise.resolve(void (said += text)),

@@ -1,23 +1,19 @@
 /** What an operator finds in the relay's log of a message, from a separate process. */
 import { writeFileSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { expect, test } from 'vitest'
+import { type RelayProcess, startedRelay } from '../../end-to-end/relay-process.js'
 import { rawClient, untilData, type RawClient } from '../../relay/raw-client.js'
 import { runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 async function served(
   args: (directory: string) => string[],
 ): Promise<{ relay: RelayProcess; client: RawClient; directory: string }> {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-log-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
-  const relay = new RelayProcess(['--queue', join(directory, 'queue'), ...args(directory)])
-  await relay.start()
-  onTestFinished(() => relay.kill())
+  const directory = await temporaryDirectory('log')
+  const relay = await startedRelay(['--queue', join(directory, 'queue'), ...args(directory)])
   const client = await rawClient(relay.endpoint.port)
-  onTestFinished(() => client.destroy())
   return { relay, client, directory }
 }
 

@@ -1,18 +1,15 @@
 /** One message, as cat shows it. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { nodeDisk } from '../../../src/disk/node-disk.js'
 import { openQueue, type Submission } from '../../../src/index.js'
 import { cat } from '../../../tools/commands/look/cat.js'
 import { command, type Commanded } from '../../inspect/commanded.js'
 import { frozenQueue } from '../../inspect/frozen-queue.js'
 import { MemoryDisk } from '../../inspect/memory-disk.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 async function shown(data: Submission['data']): Promise<(...args: string[]) => Promise<string>> {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-cat-'))
-  onTestFinished(() => rm(directory, { recursive: true }))
+  const directory = await temporaryDirectory('cat')
   const route = () => ({ transport: 'none', nexthop: 'none' })
   const queue = await openQueue(directory, { transports: {}, route, deliver: false, segmentBytes: 2 ** 20 })
   const { id } = await queue.submit({ sender: 'ada@example.org', recipients: ['bob@example.net'], data })

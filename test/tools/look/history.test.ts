@@ -1,16 +1,13 @@
 /** `waybill history` beside the queue's owner, and when that is gone. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { nodeDisk } from '../../../src/disk/node-disk.js'
 import { openQueue } from '../../../src/index.js'
 import { history } from '../../../tools/commands/look/history.js'
 import { command, type Commanded } from '../../inspect/commanded.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 test('entries are shown as text and JSON, in pages, with the relay and without', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-history-'))
-  onTestFinished(() => rm(directory, { recursive: true }))
+  const directory = await temporaryDirectory('history')
   const queue = await openQueue(directory, {
     transports: { out: { deliver: () => ({ kind: 'delivered', response: '250 fine' }) } },
     route: () => ({ transport: 'out', nexthop: 'example.net' }),

@@ -1,8 +1,5 @@
 /** `waybill mailq` beside a running relay, for other users, and of a port. */
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { nodeDisk } from '../../../src/disk/node-disk.js'
 import { openQueue, serveControl, type Queue } from '../../../src/index.js'
@@ -11,13 +8,13 @@ import { listening } from '../../../src/relay/listening.js'
 import { listForOthers } from '../../../tools/commands/look/mailq-others.js'
 import { mailq } from '../../../tools/commands/look/mailq.js'
 import { command, type Commanded } from '../../inspect/commanded.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 const hour = 3_600_000
 
 /** For one test. */
 async function newDirectory(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-mailq-'))
-  onTestFinished(() => rm(directory, { recursive: true }))
+  const directory = await temporaryDirectory('mailq')
   return directory
 }
 

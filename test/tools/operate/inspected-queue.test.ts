@@ -1,6 +1,5 @@
 /** What a dry run lists without a relay: what a life would, which it does not begin. */
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { ControlClient } from '../../../src/control/client.js'
@@ -9,11 +8,11 @@ import { openQueue, serveControl, type ListedMessage, type Selector } from '../.
 import { InspectedQueue, routeWithoutRelay } from '../../../tools/commands/operate/inspected-queue.js'
 import { frozenQueue } from '../../inspect/frozen-queue.js'
 import { runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 /** The frozen queue, as files. */
 async function laid(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-inspected-'))
-  onTestFinished(() => rm(directory, { recursive: true }))
+  const directory = await temporaryDirectory('inspected')
   const { directories, files } = frozenQueue()
   for (const path of directories) await mkdir(join(directory, path), { recursive: true })
   for (const [path, bytes] of files) {
@@ -66,8 +65,7 @@ test('every selector means the messages that it means to a life, each with the s
 })
 
 test('what senders asked to be told is listed as a life lists it, and a dry run shows it as mailq does', async () => {
-  const parent = await mkdtemp(join(tmpdir(), 'waybill-inspected-'))
-  onTestFinished(() => rm(parent, { recursive: true }))
+  const parent = await temporaryDirectory('inspected')
   const directory = join(parent, 'queue')
   const options = { deliver: false, transports: {}, route: routeWithoutRelay, segmentBytes: 2 ** 20 }
   const queue = await openQueue(directory, options)

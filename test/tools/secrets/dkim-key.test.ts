@@ -1,15 +1,14 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { keyOfRecord } from '../../relay/dkim/dkim-verifier.js'
 import { runWaybill, type Ended } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 let directory: string
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'waybill-dkim-key-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  directory = await temporaryDirectory('dkim-key')
 })
 
 const dkimKey = (...args: string[]): Promise<Ended> => runWaybill(['dkim-key', ...args], { directory })

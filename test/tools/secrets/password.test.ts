@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { isPassword } from '../../../src/relay/tables/password-hash.js'
 import { usersIn } from '../../../src/relay/tables/users.js'
 import { waybillPath } from '../../end-to-end/relay-process.js'
 import { runProgram, runWaybill, type Ended } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 const password = (args: readonly string[], input: string | Buffer): Promise<Ended> =>
   runWaybill(['password', ...args], { directory: tmpdir(), input })
@@ -38,8 +39,7 @@ test.each([
 })
 
 test('--file keeps the users of a file, one line each, where nobody else can read them', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-password-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const directory = await temporaryDirectory('password')
   const file = join(directory, 'users')
   for (const [name, secret] of [
     ['ada', 'one'],

@@ -1,13 +1,12 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { tokensIn } from '../../../src/http/wire/tokens.js'
 import { runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 test('a token goes to the terminal, and its hash into the file, one line for each name', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-token-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const directory = await temporaryDirectory('token')
   const file = join(directory, 'tokens')
   const make = (...args: string[]): ReturnType<typeof runWaybill> =>
     runWaybill(['token', '--file', file, ...args], { directory })

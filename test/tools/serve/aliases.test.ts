@@ -1,19 +1,18 @@
 /** `waybill serve --aliases`, as a separate process. */
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { RelayProcess, waybillPath } from '../../end-to-end/relay-process.js'
+import { beforeEach, expect, test } from 'vitest'
+import { type RelayProcess, waybillPath, startedRelay } from '../../end-to-end/relay-process.js'
 import { rsaKey } from '../../relay/dkim/dkim-fixture.js'
-import type { ForeignServer } from '../../relay/foreign-server.js'
+import { recipientsOf } from '../../relay/foreign-server.js'
 import { serversAt } from '../../relay/smtp-out/mx-out-fixture.js'
-import { rawClient, sendTo, type RawClient } from '../../relay/raw-client.js'
+import { greetedClient, sendTo, type RawClient, taken, unknown, denied } from '../../relay/raw-client.js'
 import { runProgram, runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 let directory: string
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'waybill-aliases-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  directory = await temporaryDirectory('aliases')
 })
 
 const at = (name: string): string => join(directory, name)
@@ -26,30 +25,15 @@ async function start(aliases: string, ...args: string[]): Promise<RelayProcess> 
   await writeFile(at('routes'), 'example.com maildir:\n')
   const tables = ['--relay-domains', at('domains'), '--aliases', at('aliases'), '--routes', at('routes')]
   const here = ['--hostname', 'mail.example.com', '--trust', '127.0.0.1', '--maildir', at('mail')]
-  const relay = new RelayProcess(['--queue', at('queue'), ...here, ...tables, ...args])
-  onTestFinished(() => relay.kill())
-  await relay.start()
-  return relay
+  return startedRelay(['--queue', at('queue'), ...here, ...tables, ...args])
 }
 
 /** Behind EHLO. */
-async function clientFrom(localAddress: string, { endpoint }: RelayProcess): Promise<RawClient> {
-  const client = await rawClient(endpoint.port, endpoint.host, { localAddress })
-  onTestFinished(() => client.destroy())
-  await client.reply()
-  await client.say('EHLO client.example')
-  return client
-}
+const clientFrom = (localAddress: string, { endpoint }: RelayProcess): Promise<RawClient> =>
+  greetedClient(endpoint.port, endpoint.host, { localAddress })
 
 const stranger = '127.0.0.9'
 const trusted = '127.0.0.1'
-
-const taken = '250 2.1.5'
-const unknown = '550 5.1.1'
-const denied = '554 5.7.1'
-
-const recipientsOf = ({ taken: mails }: ForeignServer): string[] =>
-  mails.flatMap(({ recipients }) => recipients)
 
 /** The messages in a mailbox. */
 async function mailOf(mailbox: string): Promise<string[]> {
@@ -234,9 +218,7 @@ test('mail that the aliases of two relays send to each other is returned when it
   const one = await start('loop@example.com loop@two.example\n', '--relay', '127.0.0.1:9')
   await writeFile(at('two-aliases'), 'loop@two.example loop@example.com\n')
   const next = ['--relay', `127.0.0.1:${one.endpoint.port}`, '--aliases', at('two-aliases')]
-  const two = new RelayProcess(['--queue', at('two'), '--hostname', 'mail.two.example', ...next])
-  onTestFinished(() => two.kill())
-  await two.start()
+  const two = await startedRelay(['--queue', at('two'), '--hostname', 'mail.two.example', ...next])
   await writeFile(at('routes'), `example.com maildir:\n${relayTo(two.endpoint.port, 'two.example')}`)
   expect(await runWaybill(['reload', '--queue', at('queue')], { directory })).toMatchObject({ exitCode: 0 })
   expect(await sendTo(await clientFrom(trusted, one), ['loop@example.com'], 'ada@example.com')).toEqual([

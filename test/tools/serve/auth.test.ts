@@ -1,20 +1,19 @@
 /** Clients that log in at the relay, a separate process. */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { parseArguments } from '../../../tools/commands/cli/command.js'
 import { serve } from '../../../tools/commands/serve/serve.js'
 import { usersOf } from '../../../tools/commands/serve/secrets.js'
-import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { startedRelay } from '../../end-to-end/relay-process.js'
 import { certificate, certPath, keyPath } from '../../relay/certificate.js'
 import { runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 let directory: string
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'waybill-serve-auth-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  directory = await temporaryDirectory('serve-auth')
 })
 
 const withTls = ['--tls-cert', certPath, '--tls-key', keyPath]
@@ -34,7 +33,7 @@ test.each([['yes'], ['no']])(
     const path = await usersFile(`# who\n${await lineFor('ada', 'p:w d')}`)
     // Nobody here is trusted, and nobody answers there.
     const strict = ['--trust', '192.0.2.1', '--relay', '127.0.0.1:9', '--smtp-thread', word]
-    const relay = new RelayProcess([
+    const relay = await startedRelay([
       '--queue',
       join(directory, 'queue'),
       ...strict,
@@ -42,8 +41,6 @@ test.each([['yes'], ['no']])(
       '--auth',
       path,
     ])
-    onTestFinished(() => relay.kill())
-    await relay.start()
     const send = (pass: string): Promise<{ response: string }> =>
       createTransport({
         port: relay.endpoint.port,

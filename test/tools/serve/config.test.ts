@@ -1,19 +1,18 @@
 /** `serve --config FILE`: options that stand in a file. */
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { parseArguments, type Arguments } from '../../../tools/commands/cli/command.js'
 import { withConfig } from '../../../tools/commands/serve/config.js'
 import { serve } from '../../../tools/commands/serve/serve.js'
-import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { startedRelay } from '../../end-to-end/relay-process.js'
 import { rawClient, sendOne } from '../../relay/raw-client.js'
 import { runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 let directory: string
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'waybill-config-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  directory = await temporaryDirectory('config')
 })
 
 const at = (name: string): string => join(directory, name)
@@ -91,11 +90,8 @@ test('a relay starts from its file alone, and a wrong one makes nothing', async 
   expect(await readdir(at('here'))).toEqual([])
 
   await writeFile(at('right.conf'), 'queue queue\nmaildir mail\nhostname mx.example.net\n')
-  const relay = new RelayProcess(['--config', at('right.conf')])
-  onTestFinished(() => relay.kill())
-  await relay.start()
+  const relay = await startedRelay(['--config', at('right.conf')])
   const client = await rawClient(relay.endpoint.port, relay.endpoint.host)
-  onTestFinished(() => client.destroy())
   expect(await client.reply()).toMatch(/^220 mx\.example\.net /)
   await client.say('EHLO client.example')
   expect(await sendOne(client)).toMatch(/^250 /)

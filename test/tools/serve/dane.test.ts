@@ -1,24 +1,23 @@
 /** `waybill serve --dane`, as a separate process with its own DNS. */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import { pino } from 'pino'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { parseArguments, type Arguments } from '../../../tools/commands/cli/command.js'
 import { daneOf, tellProofs } from '../../../tools/commands/serve/dane.js'
 import { serve } from '../../../tools/commands/serve/serve.js'
-import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { startedRelay } from '../../end-to-end/relay-process.js'
 import { shown, tlsa, x509 } from '../../relay/dane-certificates.js'
 import { addressOf, tlsaEntry } from '../../relay/dane-domain.js'
 import { dnsServer, type Entries, type FakeDnsServer } from '../../relay/dns-server.js'
 import { tlsServer } from '../../relay/tls-server.js'
 import { runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 let directory: string
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'waybill-dane-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  directory = await temporaryDirectory('dane')
 })
 
 const mx = 'mx.example.net'
@@ -34,7 +33,7 @@ test('mail waits for the server that the records name, and the log says why', as
   })
   await writeFile(join(directory, 'routes'), `example.net :[${mx}]:${server.port}\n`)
   const queue = ['--queue', join(directory, 'queue')]
-  const relay = new RelayProcess([
+  const relay = await startedRelay([
     '--direct',
     '--dane',
     'yes',
@@ -46,8 +45,6 @@ test('mail waits for the server that the records name, and the log says why', as
     '1h',
     ...queue,
   ])
-  onTestFinished(() => relay.kill())
-  await relay.start()
   await expect.poll(() => relay.log).toMatch(/"resolver":"127\.0\.0\.1:\d+","msg":"a resolver for DANE"/)
   await createTransport({ port: relay.endpoint.port, ignoreTLS: true }).sendMail({
     from: 'ada@example.org',

@@ -1,31 +1,26 @@
 /** `waybill serve --direct`, as a separate process; its DNS is this machine's, so that nothing is
  * asked of it here. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { parseArguments, type Arguments } from '../../../tools/commands/cli/command.js'
 import { withAddresses } from '../../../tools/commands/serve/places.js'
 import { serve } from '../../../tools/commands/serve/serve.js'
 import { routeOf, transportOf } from '../../../tools/commands/serve/delivery.js'
-import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { type RelayProcess, startedRelay } from '../../end-to-end/relay-process.js'
 import { rawClient, untilData, type RawClient } from '../../relay/raw-client.js'
 import { deliver } from '../../relay/request.js'
 import { serversAt } from '../../relay/smtp-out/mx-out-fixture.js'
 import { runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 let directory: string
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'waybill-direct-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  directory = await temporaryDirectory('direct')
 })
 
 async function direct(...args: string[]): Promise<{ relay: RelayProcess; client: RawClient }> {
-  const relay = new RelayProcess(['--direct', '--queue', join(directory, 'queue'), ...args])
-  onTestFinished(() => relay.kill())
-  await relay.start()
+  const relay = await startedRelay(['--direct', '--queue', join(directory, 'queue'), ...args])
   const client = await rawClient(relay.endpoint.port)
-  onTestFinished(() => client.destroy())
   return { relay, client }
 }
 

@@ -1,20 +1,19 @@
 /** `waybill serve --relay-domains`, as a separate process: the mail host of domains, with
  * strangers as clients. */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { RelayProcess, waybillPath } from '../../end-to-end/relay-process.js'
+import { beforeEach, expect, test } from 'vitest'
+import { type RelayProcess, waybillPath, startedRelay } from '../../end-to-end/relay-process.js'
 import { rsaKey } from '../../relay/dkim/dkim-fixture.js'
-import type { ForeignServer } from '../../relay/foreign-server.js'
+import { recipientsOf, type ForeignServer } from '../../relay/foreign-server.js'
 import { serversAt } from '../../relay/smtp-out/mx-out-fixture.js'
-import { rawClient, sendTo, type RawClient } from '../../relay/raw-client.js'
+import { greetedClient, sendTo, type RawClient, taken, unknown, denied } from '../../relay/raw-client.js'
 import { runProgram, runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 let directory: string
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'waybill-domains-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  directory = await temporaryDirectory('domains')
 })
 
 const at = (name: string): string => join(directory, name)
@@ -23,30 +22,16 @@ const at = (name: string): string => join(directory, name)
 async function start(domains: string, ...args: string[]): Promise<RelayProcess> {
   await writeFile(at('domains'), domains)
   const strict = ['--trust', '127.0.0.1', '--relay-domains', at('domains'), '--hostname', 'mail.example.com']
-  const relay = new RelayProcess(['--queue', at('queue'), ...strict, ...args])
-  onTestFinished(() => relay.kill())
-  await relay.start()
-  return relay
+  return startedRelay(['--queue', at('queue'), ...strict, ...args])
 }
 
 /** Behind EHLO. */
-async function clientFrom(localAddress: string, { endpoint }: RelayProcess): Promise<RawClient> {
-  const client = await rawClient(endpoint.port, endpoint.host, { localAddress })
-  onTestFinished(() => client.destroy())
-  await client.reply()
-  await client.say('EHLO client.example')
-  return client
-}
+const clientFrom = (localAddress: string, { endpoint }: RelayProcess): Promise<RawClient> =>
+  greetedClient(endpoint.port, endpoint.host, { localAddress })
 
 const stranger = '127.0.0.9'
 const trusted = '127.0.0.1'
 
-const taken = '250 2.1.5'
-const unknown = '550 5.1.1'
-const denied = '554 5.7.1'
-
-const recipientsOf = ({ taken: mails }: ForeignServer): string[] =>
-  mails.flatMap(({ recipients }) => recipients)
 const areSigned = ({ taken: mails }: ForeignServer): boolean[] =>
   mails.map(({ data }) => data.toString().startsWith('DKIM-Signature:'))
 

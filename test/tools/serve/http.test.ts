@@ -1,30 +1,28 @@
 /** The HTTP API of a relay, from a separate process. */
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
-import { networkInterfaces, tmpdir } from 'node:os'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { newToken, tokenLine } from '../../../src/http/wire/tokens.js'
-import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { type RelayProcess, startedRelay } from '../../end-to-end/relay-process.js'
 import { certPath, keyPath } from '../../relay/certificate.js'
 import { runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 async function temporary(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-serve-http-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const directory = await temporaryDirectory('serve-http')
   return directory
 }
 
 async function served(directory: string, ...args: string[]): Promise<RelayProcess> {
-  const relay = new RelayProcess([
+  const relay = await startedRelay([
     '--queue',
     join(directory, 'queue'),
     '--maildir',
     join(directory, 'maildir'),
     ...args,
   ])
-  await relay.start()
-  onTestFinished(() => relay.kill())
   return relay
 }
 

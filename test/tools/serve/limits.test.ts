@@ -1,17 +1,16 @@
 /** `waybill serve --limits --shaping`, as a separate process. */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { type RelayProcess, startedRelay } from '../../end-to-end/relay-process.js'
 import { foreignServer } from '../../relay/foreign-server.js'
-import { rawClient, type RawClient } from '../../relay/raw-client.js'
+import { greetedClient, type RawClient, sendTo, taken } from '../../relay/raw-client.js'
 import { runWaybill, type Ended } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 let directory: string
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'waybill-limits-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  directory = await temporaryDirectory('limits')
 })
 
 const at = (name: string): string => join(directory, name)
@@ -26,21 +25,13 @@ interface Started {
 const started = (...args: string[]): Promise<Started> => startedFor(['--maildir', at('mail'), ...args])
 
 async function startedFor(args: readonly string[]): Promise<Started> {
-  const relay = new RelayProcess(['--queue', at('queue'), ...args])
-  onTestFinished(() => relay.kill())
-  await relay.start()
-  const client = await rawClient(relay.endpoint.port)
-  onTestFinished(() => client.destroy())
-  await client.reply()
-  await client.say('EHLO client.example')
+  const relay = await startedRelay(['--queue', at('queue'), ...args])
+  const client = await greetedClient(relay.endpoint.port)
   return { relay, client }
 }
 
 async function send(client: RawClient, recipient: string): Promise<void> {
-  await client.say('MAIL FROM:<ada@example.org>')
-  expect(await client.say(`RCPT TO:<${recipient}>`)).toMatch(/^250 /)
-  await client.say('DATA')
-  expect(await client.say('Subject: x\r\n\r\nx\r\n.')).toMatch(/^250 /)
+  expect(await sendTo(client, [recipient])).toEqual([taken])
 }
 
 const mailboxes = async (): Promise<string[]> => (await readdir(at('mail')).catch((): string[] => [])).sort()
@@ -113,13 +104,8 @@ test('without --shaping a common reply slows its site, and the log says so', asy
     line.startsWith('RCPT TO:<ada@') ? '421 4.7.28 our system has detected an unusual rate' : undefined,
   )
   onTestFinished(() => server.close())
-  const relay = new RelayProcess(['--queue', at('queue'), '--relay', `${server.host}:${server.port}`])
-  onTestFinished(() => relay.kill())
-  await relay.start()
-  const client = await rawClient(relay.endpoint.port)
-  onTestFinished(() => client.destroy())
-  await client.reply()
-  await client.say('EHLO client.example')
+  const relay = await startedRelay(['--queue', at('queue'), '--relay', `${server.host}:${server.port}`])
+  const client = await greetedClient(relay.endpoint.port)
   await send(client, 'ada@one.example')
   await expect
     .poll(() => relay.log)

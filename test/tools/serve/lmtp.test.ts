@@ -8,9 +8,9 @@ import { serve } from '../../../tools/commands/serve/serve.js'
 import { queueParameters } from '../../../tools/commands/parameters/scheduler-parameters.js'
 import { transportsOf } from '../../../tools/commands/serve/transports.js'
 import { tablesOf } from '../../../tools/commands/serve/tables.js'
-import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { startedRelay } from '../../end-to-end/relay-process.js'
 import { serversAt } from '../../relay/smtp-out/mx-out-fixture.js'
-import { rawClient } from '../../relay/raw-client.js'
+import { greetedClient } from '../../relay/raw-client.js'
 import { deliver } from '../../relay/request.js'
 import { runWaybill } from '../command-process.js'
 
@@ -26,15 +26,10 @@ test('mail of who has mailboxes goes to their server, all else to the relay; a l
   const { servers, port } = await serversAt({ '127.0.0.2': undefined, '127.0.0.3': undefined })
   await writeFile(table, '')
   const queue = join(directory, 'queue')
-  const relay = new RelayProcess(['--queue', queue, '--relay', `127.0.0.2:${port}`, '--routes', table])
-  onTestFinished(() => relay.kill())
-  await relay.start()
+  const relay = await startedRelay(['--queue', queue, '--relay', `127.0.0.2:${port}`, '--routes', table])
   await writeFile(table, `example.net  lmtp:[127.0.0.3]:${port}\n`)
   expect((await runWaybill(['reload', '--queue', queue], { directory })).exitCode).toBe(0)
-  const client = await rawClient(relay.endpoint.port)
-  onTestFinished(() => client.destroy())
-  await client.reply()
-  await client.say('EHLO client.example')
+  const client = await greetedClient(relay.endpoint.port)
   await client.say('MAIL FROM:<sender@example.org>')
   for (const recipient of ['one@example.net', 'two@example.net', 'three@example.com'])
     expect(await client.say(`RCPT TO:<${recipient}>`)).toMatch(/^250 /)

@@ -1,29 +1,25 @@
 /** The numbers of a relay, from a separate process. */
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { answerForMetrics } from '../../../tools/commands/serve/metrics.js'
 import { atAddresses } from '../../../tools/commands/serve/places.js'
-import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { type RelayProcess, startedRelay } from '../../end-to-end/relay-process.js'
 import { certPath, expiredCertPath, keyPath, renewedCertPath } from '../../relay/certificate.js'
 import { rawClient, untilData } from '../../relay/raw-client.js'
 import { runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 async function temporary(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-metrics-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const directory = await temporaryDirectory('metrics')
   return directory
 }
 
 async function served(directory: string, ...args: string[]): Promise<RelayProcess> {
   const places = ['--queue', join(directory, 'queue'), '--maildir', join(directory, 'maildir')]
-  const relay = new RelayProcess([...places, ...args])
-  await relay.start()
-  onTestFinished(() => relay.kill())
-  return relay
+  return startedRelay([...places, ...args])
 }
 
 const addressIn = ({ output }: RelayProcess): string | undefined =>

@@ -1,9 +1,8 @@
 /** `waybill serve --mta-sts`. The DNS of a relay that runs is this machine's, so that none is
  * started here with mail. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { MtaSts } from '../../../src/relay/tls/mta-sts.js'
 import { parseArguments, type Arguments } from '../../../tools/commands/cli/command.js'
 import { mtaStsOf, transportOf } from '../../../tools/commands/serve/delivery.js'
@@ -11,11 +10,11 @@ import { serve } from '../../../tools/commands/serve/serve.js'
 import { requestOf, someData } from '../../relay/request.js'
 import { zone } from '../../relay/zone.js'
 import { runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 let directory: string
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'waybill-mta-sts-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  directory = await temporaryDirectory('mta-sts')
 })
 
 const argumentsOf = (...args: string[]): Arguments => parseArguments(serve, ['--direct', ...args])

@@ -3,18 +3,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync, closeSync } from 'node:fs'
-import { access, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { waybillPath } from '../../end-to-end/relay-process.js'
 import { runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 test.each(['stdout', 'stderr'])(
   'a relay whose %s is on a full disk takes mail, and ends when it is told to',
   async (name) => {
-    const directory = await mkdtemp(join(tmpdir(), 'waybill-full-'))
-    onTestFinished(() => rm(directory, { recursive: true }))
+    const directory = await temporaryDirectory('full')
     const full = openSync('/dev/full', 'w')
     const args = ['serve', '--queue', 'queue', '--maildir', 'maildir', '--listen', '127.0.0.1:0']
     const relay = spawn(process.execPath, [waybillPath, ...args], {

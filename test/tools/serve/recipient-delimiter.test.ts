@@ -1,33 +1,25 @@
 /** `waybill serve --recipient-delimiter`, as a separate process: addresses with an extension. */
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { RelayProcess, waybillPath } from '../../end-to-end/relay-process.js'
+import { beforeEach, expect, test } from 'vitest'
+import { type RelayProcess, waybillPath, startedRelay } from '../../end-to-end/relay-process.js'
 import { serversAt } from '../../relay/smtp-out/mx-out-fixture.js'
-import { rawClient, sendTo } from '../../relay/raw-client.js'
+import { greetedClient, sendTo, taken, unknown, denied } from '../../relay/raw-client.js'
 import { runProgram, runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 let directory: string
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'waybill-delimiter-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  directory = await temporaryDirectory('delimiter')
 })
 
 const at = (name: string): string => join(directory, name)
 
 /** A stranger writes to all of them. @returns the first nine characters of the reply to each */
 async function send({ endpoint }: RelayProcess, recipients: readonly string[]): Promise<string[]> {
-  const client = await rawClient(endpoint.port, endpoint.host, { localAddress: '127.0.0.9' })
-  onTestFinished(() => client.destroy())
-  await client.reply()
-  await client.say('EHLO client.example')
+  const client = await greetedClient(endpoint.port, endpoint.host, { localAddress: '127.0.0.9' })
   return sendTo(client, recipients, 'boss@example.net')
 }
-
-const taken = '250 2.1.5'
-const unknown = '550 5.1.1'
-const denied = '554 5.7.1'
 
 test.each([['yes'], ['no']])(
   'an address with an extension is looked up without it in every table, and for its Maildir; a thread: %s',
@@ -39,9 +31,7 @@ test.each([['yes'], ['no']])(
     const tables = ['--relay-domains', at('domains'), '--aliases', at('aliases'), '--routes', at('routes')]
     const here = ['--queue', at('queue'), '--hostname', 'mail.example.com', '--trust', '127.0.0.1']
     const ways = ['--maildir', at('mail'), '--relay', `127.0.0.2:${port}`, '--smtp-thread', word]
-    const relay = new RelayProcess([...here, ...ways, ...tables, '--recipient-delimiter', '+'])
-    onTestFinished(() => relay.kill())
-    await relay.start()
+    const relay = await startedRelay([...here, ...ways, ...tables, '--recipient-delimiter', '+'])
     const recipients = [
       'info+x@example.com',
       'ada+lists@example.com',

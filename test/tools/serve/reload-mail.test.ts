@@ -1,32 +1,29 @@
 /** Mail of a relay that reads its tables again: where it goes, who signs it, and by which login. */
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { type RelayProcess, startedRelay } from '../../end-to-end/relay-process.js'
 import { certificate, certPath } from '../../relay/certificate.js'
 import { verdictsOf } from '../../relay/dkim/dkim-verifier.js'
-import type { ForeignServer } from '../../relay/foreign-server.js'
+import { recipientsOf } from '../../relay/foreign-server.js'
 import { serversAt } from '../../relay/smtp-out/mx-out-fixture.js'
 import { runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 let directory: string
 let relay: RelayProcess
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'waybill-reload-mail-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  directory = await temporaryDirectory('reload-mail')
 })
 
 const at = (name: string): string => join(directory, name)
 
 async function start(...args: string[]): Promise<void> {
-  relay = new RelayProcess(['--queue', at('queue'), ...args], { NODE_EXTRA_CA_CERTS: certPath })
-  onTestFinished(() => relay.kill())
-  await relay.start()
+  relay = await startedRelay(['--queue', at('queue'), ...args], { NODE_EXTRA_CA_CERTS: certPath })
 }
 
 async function reload(): Promise<void> {
@@ -49,8 +46,6 @@ async function smarthost(options: SMTPServerOptions): Promise<number> {
   onTestFinished(() => server.close(() => {}))
   return (server.server.address() as AddressInfo).port
 }
-
-const recipientsOf = ({ taken }: ForeignServer): string[] => taken.flatMap(({ recipients }) => recipients)
 
 test('mail takes the route that the table has when its turn comes; what a server has been offered is its own', async () => {
   const { servers, port } = await serversAt({

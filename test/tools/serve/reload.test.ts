@@ -18,7 +18,7 @@ import {
   renewedKeyPath,
   shownName,
 } from '../../relay/certificate.js'
-import { rawClient, sendOne, type RawClient } from '../../relay/raw-client.js'
+import { greetedClient, sendOne } from '../../relay/raw-client.js'
 import { encrypted } from '../../relay/smtp-in/smtp-in-fixture.js'
 import { runWaybill, type Ended } from '../command-process.js'
 
@@ -67,14 +67,6 @@ async function hungUp(relay: RelayProcess, ...ends: string[]): Promise<void> {
   await expect.poll(() => told(relay)).toEqual(ends)
 }
 
-async function connected(port: number): Promise<RawClient> {
-  const client = await rawClient(port)
-  onTestFinished(() => client.destroy())
-  await client.reply()
-  await client.say('EHLO client.example')
-  return client
-}
-
 test.each([['yes'], ['no']])(
   'SIGHUP has new clients shown the renewed certificate at all ports, and open sessions go on; a thread: %s',
   async (word) => {
@@ -83,7 +75,7 @@ test.each([['yes'], ['no']])(
     await expect.poll(() => relay.output).toMatch(/:\d+ with TLS$/m)
     const tlsPort = Number(/:(\d+) with TLS$/m.exec(relay.output)![1])
     const shown = (): Promise<string[]> => Promise.all([shownName(port, false), shownName(tlsPort, true)])
-    const plain = await connected(port)
+    const plain = await greetedClient(port)
     await plain.say('STARTTLS')
     const open = await encrypted(plain)
     await open.say('EHLO client.example')
@@ -208,7 +200,7 @@ test('of several files all are taken up, or none', async () => {
 
 test('with nothing to read SIGHUP changes nothing, and the verb says so', async () => {
   const relay = await started()
-  const open = await connected(relay.endpoint.port)
+  const open = await greetedClient(relay.endpoint.port)
   hangUp(relay)
   hangUp(relay)
   await expect.poll(() => told(relay).length).toBeGreaterThan(0)
@@ -275,7 +267,7 @@ test('without a relay there is nobody to reload', async () => {
 test('parameters in the file of options are taken up; what takes a restart is told', async () => {
   await write('options', 'listen 127.0.0.1:0\ndefer_transports = maildir\nretry 1h\n')
   const relay = await started('--config', at('options'), '--maildir', at('maildir'))
-  await sendOne(await connected(relay.endpoint.port))
+  await sendOne(await greetedClient(relay.endpoint.port))
   await expect.poll(() => relay.log).toMatch(/"status":"4\.3\.2","text":"[^"]*deferred transport/)
   await write(
     'options',

@@ -6,10 +6,10 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { parseArguments } from '../../../tools/commands/cli/command.js'
 import { serve } from '../../../tools/commands/serve/serve.js'
 import { transportOf } from '../../../tools/commands/serve/delivery.js'
-import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { startedRelay } from '../../end-to-end/relay-process.js'
 import { serversAt, type Script } from '../../relay/smtp-out/mx-out-fixture.js'
 import type { ForeignServer } from '../../relay/foreign-server.js'
-import { rawClient, type RawClient } from '../../relay/raw-client.js'
+import { greetedClient, rawClient, type RawClient } from '../../relay/raw-client.js'
 import { deliver } from '../../relay/request.js'
 import { runWaybill } from '../command-process.js'
 
@@ -29,15 +29,10 @@ async function relayed(
   const { servers, port } = await serversAt({ '127.0.0.2': undefined })
   await writeFile(table, lines)
   const queue = join(directory, 'queue')
-  const relay = new RelayProcess(
+  const relay = await startedRelay(
     ['--queue', queue, '--relay', `127.0.0.2:${port}`, '--routes', table].concat('--smtp-thread', thread),
   )
-  onTestFinished(() => relay.kill())
-  await relay.start()
-  const client = await rawClient(relay.endpoint.port)
-  onTestFinished(() => client.destroy())
-  await client.reply()
-  await client.say('EHLO client.example')
+  const client = await greetedClient(relay.endpoint.port)
   const waybill = async (...words: string[]): Promise<string> => {
     const { stdout, exitCode } = await runWaybill([...words, '--queue', queue], { directory })
     expect(exitCode).toBe(0)
@@ -51,11 +46,8 @@ test('mail goes where the table says, by a transport with limits of its own, and
   await writeFile(table, `example.net  slow:[127.0.0.3]:${port}\nexample.org  slow:\n`)
   const queue = join(directory, 'queue')
   const places = ['--queue', queue, '--relay', `127.0.0.2:${port}`, '--routes', table]
-  const relay = new RelayProcess([...places, '-o', 'slow_destination_rate_delay=1h'])
-  onTestFinished(() => relay.kill())
-  await relay.start()
+  const relay = await startedRelay([...places, '-o', 'slow_destination_rate_delay=1h'])
   const client = await rawClient(relay.endpoint.port)
-  onTestFinished(() => client.destroy())
   for (const round of [1, 2]) {
     if (round === 1) await client.reply()
     await client.say('EHLO client.example')

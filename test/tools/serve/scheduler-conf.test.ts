@@ -1,16 +1,15 @@
 /** `waybill serve --scheduler-conf`, as a separate process. */
-import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { RelayProcess } from '../../end-to-end/relay-process.js'
-import { rawClient, type RawClient } from '../../relay/raw-client.js'
+import { beforeEach, expect, test } from 'vitest'
+import { type RelayProcess, startedRelay } from '../../end-to-end/relay-process.js'
+import { greetedClient, type RawClient, sendTo, taken } from '../../relay/raw-client.js'
 import { runWaybill, type Ended } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 let directory: string
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'waybill-clauses-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  directory = await temporaryDirectory('clauses')
 })
 
 const at = (name: string): string => join(directory, name)
@@ -19,21 +18,13 @@ const waybill = (...words: string[]): Promise<Ended> => runWaybill(words, { dire
 
 async function started(...args: string[]): Promise<{ relay: RelayProcess; client: RawClient }> {
   const places = ['--queue', at('queue'), '--maildir', at('mail'), '--scheduler-conf', at('scheduler.conf')]
-  const relay = new RelayProcess([...places, ...args])
-  onTestFinished(() => relay.kill())
-  await relay.start()
-  const client = await rawClient(relay.endpoint.port)
-  onTestFinished(() => client.destroy())
-  await client.reply()
-  await client.say('EHLO client.example')
+  const relay = await startedRelay([...places, ...args])
+  const client = await greetedClient(relay.endpoint.port)
   return { relay, client }
 }
 
 async function send(client: RawClient, recipient: string): Promise<void> {
-  await client.say('MAIL FROM:<ada@example.org>')
-  expect(await client.say(`RCPT TO:<${recipient}>`)).toMatch(/^250 /)
-  await client.say('DATA')
-  expect(await client.say('Subject: x\r\n\r\nx\r\n.')).toMatch(/^250 /)
+  expect(await sendTo(client, [recipient])).toEqual([taken])
 }
 
 const mailboxes = async (): Promise<string[]> => (await readdir(at('mail')).catch((): string[] => [])).sort()

@@ -1,12 +1,12 @@
 /** Several relays behind one port, each with a separate queue. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { expect, onTestFinished, test } from 'vitest'
 import { canSharePorts } from '../../../src/relay/listening.js'
 import { argsOf, RelayProcess } from '../../end-to-end/relay-process.js'
 import { rawClient, untilData } from '../../relay/raw-client.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 const here = `this is Node ${process.versions.node}`
 
@@ -28,8 +28,7 @@ async function relayIn(directory: string, name: string): Promise<RelayProcess> {
 }
 
 async function placeOfTest(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-share-port-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const directory = await temporaryDirectory('share-port')
   return directory
 }
 

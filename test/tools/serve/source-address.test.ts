@@ -1,7 +1,6 @@
 /** `waybill serve --source-address`: what is refused, and that mail leaves from there,
  * whichever way. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { parseArguments } from '../../../tools/commands/cli/command.js'
@@ -10,6 +9,7 @@ import { transportOf } from '../../../tools/commands/serve/delivery.js'
 import { serversAt } from '../../relay/smtp-out/mx-out-fixture.js'
 import { deliver } from '../../relay/request.js'
 import { runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 test.each(['to the relay', 'past the relay', 'directly'])('mail leaves from it: %s', async (way) => {
   const seen = new Set<string | undefined>()
@@ -37,8 +37,7 @@ test.each([
     /--source-address: two addresses of IPv4/,
   ],
 ])('wrong options are refused before anything is made: %j', async (args, says) => {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-source-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const directory = await temporaryDirectory('source')
   const ended = await runWaybill(['serve', '--queue', join(directory, 'queue'), ...args], { directory })
   expect(ended).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(says) as string })
   expect(await readdir(directory)).toEqual([])

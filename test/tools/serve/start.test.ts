@@ -1,19 +1,18 @@
 /** A relay that cannot start: it says why, and leaves nothing behind. */
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { RelayProcess, waybillPath } from '../../end-to-end/relay-process.js'
+import { RelayProcess, waybillPath, startedRelay } from '../../end-to-end/relay-process.js'
 import { project } from '../../project.js'
 import { rawClient, untilData } from '../../relay/raw-client.js'
 import { withAddresses } from '../../../tools/commands/serve/places.js'
 import { runProgram, runWaybill } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 let directory: string
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'waybill-start-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  directory = await temporaryDirectory('start')
 })
 
 /** Of another process. @returns `HOST:PORT` */
@@ -176,12 +175,9 @@ test.skipIf(!isRoot)(
     const queue = join(await smallDisk('100M'), 'queue')
     const maildir = join(directory, 'maildir')
     const args = ['--queue', queue, '--maildir', maildir, '--log-level', 'warn']
-    const relay = new RelayProcess(args, {}, { makesQueue: true })
-    onTestFinished(() => relay.kill())
-    await relay.start()
+    const relay = await startedRelay(args, {}, { makesQueue: true })
     await expect.poll(() => relay.log).toContain('short of room')
     const client = await rawClient(relay.endpoint.port)
-    onTestFinished(() => client.destroy())
     await untilData(client)
     expect(await client.say('x\r\n.')).toMatch(/^452 4\.3\.1 /)
     await expect.poll(() => relay.log).toContain('insufficient system storage')

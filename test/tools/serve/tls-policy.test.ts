@@ -1,20 +1,19 @@
 /** `waybill serve --tls-policy`, as a separate process. */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { beforeEach, expect, test } from 'vitest'
+import { type RelayProcess, startedRelay } from '../../end-to-end/relay-process.js'
 import { certificate, certPath } from '../../relay/certificate.js'
 import { ofStranger } from '../../relay/named-certificates.js'
 import { tlsServer, tlsServersAt, type TlsServer } from '../../relay/tls-server.js'
 import { runWaybill, type Ended } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 let directory: string
 let relay: RelayProcess
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'waybill-tls-policy-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  directory = await temporaryDirectory('tls-policy')
 })
 
 const at = (name: string): string => join(directory, name)
@@ -22,11 +21,9 @@ const waybill = (...args: string[]): Promise<Ended> => runWaybill(args, { direct
 
 /** With the tests' certificate as a root. */
 async function start(...args: string[]): Promise<void> {
-  relay = new RelayProcess(['--queue', at('queue'), '--tls-policy', at('tls'), ...args], {
+  relay = await startedRelay(['--queue', at('queue'), '--tls-policy', at('tls'), ...args], {
     NODE_EXTRA_CA_CERTS: certPath,
   })
-  onTestFinished(() => relay.kill())
-  await relay.start()
 }
 
 const send = (to: string): Promise<unknown> =>

@@ -1,18 +1,17 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import { SMTPServer } from 'smtp-server'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { type RelayProcess, startedRelay } from '../../end-to-end/relay-process.js'
 import { certificate, certPath, keyPath } from '../../relay/certificate.js'
 import { runWaybill, type Ended } from '../command-process.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 let directory: string
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'waybill-serve-tls-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  directory = await temporaryDirectory('serve-tls')
 })
 
 interface Submission {
@@ -57,11 +56,9 @@ const waybill = (args: readonly string[]): Promise<Ended> =>
 
 /** With the tests' certificate as a root. */
 async function served(...args: string[]): Promise<RelayProcess> {
-  const relay = new RelayProcess(['--queue', join(directory, 'queue'), ...args], {
+  const relay = await startedRelay(['--queue', join(directory, 'queue'), ...args], {
     NODE_EXTRA_CA_CERTS: certPath,
   })
-  onTestFinished(() => relay.kill())
-  await relay.start()
   return relay
 }
 

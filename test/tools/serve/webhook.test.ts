@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { RelayProcess } from '../../end-to-end/relay-process.js'
+import { type RelayProcess, startedRelay } from '../../end-to-end/relay-process.js'
 import { rawClient, untilData } from '../../relay/raw-client.js'
 import { runWaybill } from '../command-process.js'
 
@@ -33,7 +33,7 @@ async function receiver(key: string): Promise<{ url: string; lines: () => string
 }
 
 async function served(directory: string, url: string): Promise<RelayProcess> {
-  const relay = new RelayProcess([
+  const relay = await startedRelay([
     '--queue',
     join(directory, 'queue'),
     '--maildir',
@@ -43,14 +43,11 @@ async function served(directory: string, url: string): Promise<RelayProcess> {
     '--webhook-secret',
     join(directory, 'secret'),
   ])
-  await relay.start()
-  onTestFinished(() => relay.kill())
   return relay
 }
 
 async function sent(relay: RelayProcess): Promise<void> {
   const client = await rawClient(relay.endpoint.port)
-  onTestFinished(() => client.destroy())
   await untilData(client)
   await client.say('Subject: x\r\n\r\nx\r\n.')
 }

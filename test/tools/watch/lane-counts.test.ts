@@ -1,7 +1,4 @@
 /** How many messages wait in each lane, counted beside the relay. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { nodeDisk } from '../../../src/disk/node-disk.js'
 import { fixedRetry, openQueue } from '../../../src/index.js'
@@ -9,10 +6,10 @@ import { InspectedQueue } from '../../../tools/commands/operate/inspected-queue.
 import { LaneCounter } from '../../../tools/commands/watch/lane-counts.js'
 import { stat } from '../../../tools/commands/look/stat.js'
 import { command } from '../../inspect/commanded.js'
+import { temporaryDirectory } from '../../temporary-directory.js'
 
 test('a message that has just been deferred is counted in the lane that it waits in', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-lane-counts-'))
-  onTestFinished(() => rm(directory, { recursive: true }))
+  const directory = await temporaryDirectory('lane-counts')
   const queue = await openQueue(directory, {
     transports: { out: { deliver: () => ({ kind: 'deferred', status: '4.2.2', reason: 'full' }) } },
     route: () => ({ transport: 'out', nexthop: 'example.net' }),
