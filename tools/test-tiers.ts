@@ -7,7 +7,12 @@
 /** By what makes them deep. */
 export const deepTests: Readonly<Record<string, readonly string[]>> = {
   /** Crashes by the thousand, removed guarantees, chains of lives. */
-  crash: ['test/crash/**', 'test/scheduler/sabotage.test.ts', 'test/backup/thousand.test.ts'],
+  crash: [
+    'test/crash/**',
+    'test/scheduler/sabotage.test.ts',
+    'test/backup/{thousand,under-load}.test.ts',
+    'test/**/{crashes,queueonly-crashes}.test.ts',
+  ],
   /** Real kills, power cuts, failing calls and full disks. They need root and packages. */
   'real crashes': [
     'test/crash-real/**',
@@ -27,12 +32,13 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
   ],
   /** The commands as processes, each started anew. */
   processes: [
-    'test/tools/serve/{aliases,auth,config,dane,dkim,domains,http,metrics,recipient-delimiter,reload,reload-mail,routes,scheduler-conf,start,tls,tls-policy}.test.ts',
-    'test/tools/{end-with-reader,interrupted,waybill}.test.ts',
+    'test/tools/serve/{aliases,auth,config,dane,direct,dkim,domains,http,limits,metrics,output,recipient-delimiter,reload,reload-mail,routes,scheduler-conf,start,stopping,tls,tls-policy,webhook}.test.ts',
+    'test/tools/{end-with-reader,interrupted,said-arguments,waybill}.test.ts',
     'test/tools/log/log.test.ts',
     'test/tools/examples/{campaign,fastify-app,own-transport,tenants}.test.ts',
     'test/tools/sendmail/sendmail.test.ts',
     'test/tools/operate/operate.test.ts',
+    'test/engine/deliver/fatal-message.test.ts',
     'test/engine/life/process-end.test.ts',
     'test/engine/recover/small-heap.test.ts',
     'test/exports.test.ts',
@@ -45,6 +51,8 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
   agents: ['test/relay/agents/{pipe-transport,clause-agents}.test.ts'],
   /** Handshakes by the dozen. */
   handshakes: ['test/relay/smtp-out/mx-out-{dane,tls-policy}.test.ts'],
+  /** What is on the heap of the process. */
+  memory: ['test/engine/short-lived.test.ts'],
   /** Tests of real time: elapsed time is compared with a bound far from the expected time. */
   clock: [
     'test/policy/{glob,zmailer-cost}.test.ts',
@@ -61,3 +69,10 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
 }
 
 export const deepPatterns: readonly string[] = Object.values(deepTests).flat()
+
+/** Quick tests that replace modules (`vi.mock`): where a file before them has loaded those, they
+ * would be used as they are. */
+export const mockingTests: readonly string[] = [
+  'test/engine/rotten-mail.test.ts',
+  'test/relay/maildir/maildir-syncs.test.ts',
+]

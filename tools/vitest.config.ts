@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { deepPatterns } from './test-tiers.js'
+import { deepPatterns, mockingTests } from './test-tiers.js'
 
 /** Starts the crash tests first. vitest sorts unknown files by size, and the crash tests are short
  * files that run long: at the end, one processor would wait for the other. */
@@ -23,8 +23,15 @@ const config: ViteUserConfig = defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [...deepPatterns] },
+        // A module is evaluated once for all files of a worker: half of the processor time.
+        test: {
+          name: 'quick',
+          include: ['test/**/*.test.ts'],
+          exclude: [...deepPatterns, ...mockingTests],
+          isolate: false,
+        },
       },
+      { extends: true, test: { name: 'quick-mocking', include: [...mockingTests] } },
       { extends: true, test: { name: 'deep', include: deepPatterns.map(testFilesOf) } },
     ],
     setupFiles: [fileURLToPath(new URL('../test/octets.ts', import.meta.url))],

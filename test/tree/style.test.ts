@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { deepPatterns } from '../../tools/test-tiers.js'
+import { deepPatterns, mockingTests } from '../../tools/test-tiers.js'
 import { oldWords } from './old-words.js'
 import { codeOf, filesBelow, root, sourcesBelow } from './sources.js'
 
@@ -219,6 +219,14 @@ const matched = (pattern: string, path: string): boolean =>
       .replace(/\{([^}]*)\}/g, (_, names: string) => `(?:${names.replaceAll(',', '|')})`)
       .replaceAll('**', '.*')}$`,
   ).test(path)
+
+test('what replaces modules shares no worker with other files', () => {
+  const replacing = filesBelow('test', '.test.ts').filter((path) =>
+    /^vi\.mock\(/m.test(readFileSync(join(root, path), 'utf8')),
+  )
+  const quick = replacing.filter((path) => !deepPatterns.some((pattern) => matched(pattern, path)))
+  expect(quick).toEqual(mockingTests)
+})
 
 test('no quick test compares elapsed time with a constant', () => {
   const tests = filesBelow('test', '.test.ts')
