@@ -146,6 +146,39 @@ test('a message as it is, or composed of its parts, is durable when it is answer
   expect(stage.delivered.get('c@example.net')).not.toContain('d@example.net')
 })
 
+test.each([
+  ['to', 'not an address'],
+  ['to', 'ada@example.org, bob'],
+  ['to', ['ada@example.org', 'bob']],
+  ['cc', { name: 'Bob', address: 'bob' }],
+  ['bcc', '"Bob" <>'],
+  ['bcc', 'friends: ada@example.org, bob;'],
+  ['from', 'nobody'],
+  ['replyTo', '@example.org'],
+  ['envelope', { from: 'ada@example.org', to: ['ada@example.org', 'bob'] }],
+  ['envelope', { from: 'nobody', to: 'ada@example.org' }],
+])('nobody is left out: a message with %s %j is refused', async (member, value) => {
+  const stage = await httpStage()
+  const mail = { from: 'ada@example.org', to: 'c@example.net', text: 'x', [member]: value }
+  const response = await stage.post('submit', '/v1/messages', mail)
+  expect(response.status).toBe(400)
+  expect(await response.json()).toMatchObject({
+    code: 'ADDRESS_INVALID',
+    detail: expect.stringContaining(`(option ${member}`) as string,
+  })
+})
+
+test('groups of nobody, and mailboxes with names and comments, are composed', async () => {
+  const stage = await httpStage()
+  stage.answer = () => ({ kind: 'delivered' })
+  const mail = { from: 'Ada (home) <ada@example.org>', to: 'undisclosed-recipients:;', cc: '', text: 'x' }
+  const bcc = 'Grace <grace@example.net>, friends: "B, C" <bc@example.net>, d@example.net;'
+  const { status } = await stage.post('submit', '/v1/messages', { ...mail, bcc })
+  expect(status).toBe(202)
+  await stage.until(() => stage.delivered.size === 3)
+  expect([...stage.delivered.keys()].sort()).toEqual(['bc@example.net', 'd@example.net', 'grace@example.net'])
+})
+
 test('nothing in a request has the server read a file or a URL', async () => {
   const stage = await httpStage()
   const mail = { from: 'ada@example.org', to: 'c@example.net', text: 'x' }

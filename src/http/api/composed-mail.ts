@@ -3,6 +3,7 @@
  * Bcc is in the envelope and not in the header. */
 import { WaybillError } from '../../errors.js'
 import type { Submission } from '../../engine/accept/submission.js'
+import { checkMailboxes, type Mailbox } from './checked-mailboxes.js'
 import { ProblemError } from '../wire/problem-details.js'
 import type { Schema } from './route.js'
 import { instant, list, object, text } from './schemas.js'
@@ -59,11 +60,15 @@ export const mailSchema: Schema = object(members, Object.keys(members))
 /** By their names in a submission. */
 export type Terms = Pick<Submission, 'hold' | 'priority' | 'tags' | 'notBefore' | 'expiresAt' | 'warnAt'>
 
-type Mailbox = string | { readonly name?: string; readonly address: string }
+type Mailboxes = Mailbox | readonly Mailbox[]
 
 export interface MailParts extends Terms {
   readonly envelope?: { readonly from: string; readonly to: string | readonly string[] }
   readonly from?: Mailbox
+  readonly to?: Mailboxes
+  readonly cc?: Mailboxes
+  readonly bcc?: Mailboxes
+  readonly replyTo?: Mailboxes
   readonly raw?: string
 }
 
@@ -74,7 +79,7 @@ export interface ComposedMail extends Terms {
   readonly messageId?: string
 }
 
-/** @throws ProblemError REQUEST_INVALID; WaybillError RECIPIENTS_EMPTY */
+/** @throws ProblemError REQUEST_INVALID; WaybillError ADDRESS_INVALID, RECIPIENTS_EMPTY */
 export async function composed({
   hold,
   priority,
@@ -93,6 +98,16 @@ export async function composed({
   }
   if (mail.from === undefined && envelope === undefined)
     throw new ProblemError('REQUEST_INVALID', 'a message has from, or an envelope')
+  const { from, to, cc, bcc, replyTo } = mail
+  await checkMailboxes({
+    from,
+    to,
+    cc,
+    bcc,
+    replyTo,
+    'envelope.from': envelope?.from,
+    'envelope.to': envelope?.to,
+  })
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer')
   const message = new MailComposer({
     ...(mail as object),
@@ -100,9 +115,15 @@ export async function composed({
     disableUrlAccess: true,
     newline: '\r\n',
   }).compile()
-  const { from, to } = message.getEnvelope()
+  const { from: sender, to: recipients } = message.getEnvelope()
   const messageId = message.messageId()
-  if (to.length === 0) throw new WaybillError('RECIPIENTS_EMPTY', 'a message has to, cc, bcc or an envelope')
-  const sender = from === false ? '' : from
-  return { sender, recipients: to, data: await message.build(), ...terms, messageId }
+  if (recipients.length === 0)
+    throw new WaybillError('RECIPIENTS_EMPTY', 'a message has to, cc, bcc or an envelope')
+  return {
+    sender: sender === false ? '' : sender,
+    recipients,
+    data: await message.build(),
+    ...terms,
+    messageId,
+  }
 }

@@ -1,0 +1,35 @@
+/** The mailboxes of a message that is to be composed.
+ * Invariant: each names an address. The composer leaves out what has none, and goes on without:
+ *    1. a client asks for `to: ['ada@example.org', 'bob']`
+ *    2. it is answered that the message is accepted
+ *    3. bob, who should have been `bob@example.org`, gets nothing, and nobody hears of it */
+import { WaybillError } from '../../errors.js'
+
+/** As JSON has it: `Ada <ada@example.org>`, a list of such separated by commas, or its parts. */
+export type Mailbox = string | { readonly name?: string; readonly address: string }
+
+type Parser = (typeof import('nodemailer/lib/addressparser'))['default']
+
+/** @param mailboxes by the names of their members
+ * @throws WaybillError ADDRESS_INVALID */
+export async function checkMailboxes(
+  mailboxes: Readonly<Record<string, Mailbox | readonly Mailbox[] | undefined>>,
+): Promise<void> {
+  const { default: parse } = await import('nodemailer/lib/addressparser')
+  for (const [member, value = []] of Object.entries(mailboxes)) {
+    const list = Array.isArray(value) ? (value as readonly Mailbox[]) : [value as Mailbox]
+    for (const mailbox of list) {
+      const wrong = withoutAddress(mailbox, parse)
+      if (wrong !== undefined)
+        throw new WaybillError('ADDRESS_INVALID', `${JSON.stringify(wrong.slice(0, 100))} is no address`, {
+          option: member,
+        })
+    }
+  }
+}
+
+function withoutAddress(mailbox: Mailbox, parse: Parser): string | undefined {
+  const parts = typeof mailbox === 'string' ? parse(mailbox, { flatten: true }) : [mailbox]
+  const wrong = parts.find(({ address }) => !/.@./.test(address))
+  return wrong === undefined ? undefined : ((wrong.address || wrong.name) ?? '')
+}
