@@ -14,4 +14,5 @@ const sources = ['src', 'tools', 'bench'].flatMap((folder) =>
 )
 const isBuilt =
   built !== undefined && [...sources, 'package.json', 'tsconfig.json'].every((path) => timeOf(path) < built)
+if (!isBuilt) process.stderr.write('building; this takes some seconds, once\n')
 process.exit(isBuilt ? 0 : 1)
