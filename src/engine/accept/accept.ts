@@ -37,6 +37,12 @@ import { Tickets, type Accepted } from './tickets.js'
  * in a few syncs. */
 const stagedBytesMax = 32 * 1024 * 1024
 
+/** Streams that are or were the data of a submission, to any queue of the process:
+ *    1. a program makes one stream, and submits it for each of three recipients
+ *    2. each submission gets the pieces that the others have not read
+ *    3. three messages settle, and none is whole */
+const usedStreams = new WeakSet<Readable>()
+
 /** A stream that is being read. */
 interface StreamInHand extends Linked<StreamInHand> {
   readonly stream: Readable
@@ -181,6 +187,9 @@ export class Accept {
     const { signal } = submission
     if (stream.readableEnded || stream.destroyed)
       throw new WaybillError('DATA_INCOMPLETE', 'the stream is over already', {}, stream.errored ?? undefined)
+    if (usedStreams.has(stream))
+      throw new WaybillError('DATA_INCOMPLETE', 'the stream is the data of another submission already')
+    usedStreams.add(stream)
     const check = new DataCheck(options.dataBytesMax, submission.longLines === true)
     const deaf = onAbort(signal, () => void stream.destroy(aborted(signal)))
     const inHand: StreamInHand = { stream, older: undefined, newer: undefined }
@@ -199,8 +208,10 @@ export class Accept {
       // process.
       leave()
       check.end()
-      if (stream.readableAborted || stream.errored !== null)
-        throw new WaybillError('DATA_INCOMPLETE', 'the data ended before its end', {}, stream.errored)
+      // Streams of other libraries do not have the second member.
+      const { readableAborted, errored = null } = stream as { readableAborted?: boolean; errored?: unknown }
+      if (readableAborted === true || errored !== null)
+        throw new WaybillError('DATA_INCOMPLETE', 'the data ended before its end', {}, errored ?? undefined)
     }
     const start: Buffer[] = []
     const pieces = checked()

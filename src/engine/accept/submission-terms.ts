@@ -1,4 +1,5 @@
 /** Tags, times and the trace of a submission, checked. */
+import { isDate } from '../../base/realms.js'
 import type { Clock } from '../../base/clock.js'
 import { asGiven, isRecordText } from '../../base/options.js'
 import { WaybillError } from '../../errors.js'
@@ -100,7 +101,7 @@ function checkedTags(tags: unknown): readonly string[] {
 /** @returns 0 when none is given */
 function timeOf(option: string, value: unknown, nowMs: number): number {
   if (value === undefined) return 0
-  const ms = value instanceof Date ? value.getTime() : value
+  const ms = isDate(value) ? value.getTime() : value
   if (typeof ms !== 'number' || !Number.isSafeInteger(ms) || ms < timeMin)
     throw invalid(option, `${asGiven(value)} is no Date, nor a time in milliseconds since 1970`)
   if (ms > nowMs + aheadMsMax) throw invalid(option, `${option} is more than ten years ahead`)

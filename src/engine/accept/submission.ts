@@ -1,6 +1,7 @@
 /** Checks submissions before anything is read or written; each refusal has a code and
  * an SMTP reply. */
 import type { Readable } from 'node:stream'
+import { isBytes } from '../../base/realms.js'
 import { addressKind } from '../../base/mail-address.js'
 import { isSubmitterId, type MessageId } from '../../base/message-id.js'
 import {
@@ -247,7 +248,7 @@ export function checkRef(data: unknown): string {
  * @throws TypeError */
 export function ownPiece(piece: unknown): Buffer {
   if (typeof piece === 'string') return Buffer.from(piece)
-  if (piece instanceof Uint8Array) return Buffer.from(piece)
+  if (isBytes(piece)) return Buffer.from(piece)
   throw new TypeError('a piece of the data is neither text nor bytes')
 }
 

@@ -3,6 +3,7 @@
  * Invariant: every submission that was taken from the source has one result, in the order of the
  * source, also when the queue or the source fails meanwhile: the error is thrown behind the last
  * result. So the caller knows of each message whether it is in the queue. */
+import { isThenable } from '../../base/realms.js'
 import { onAbort } from '../../base/on-abort.js'
 import { checkOptionNames, integerOption, signalOption, type OptionNames } from '../../base/options.js'
 import { isWaybillError, WaybillError, type ErrorCode } from '../../errors.js'
@@ -50,7 +51,7 @@ export async function* submitMany(
       if (!taking.isOver && underWay.length < underWayMax) {
         // A slow source does not keep back what has settled.
         const taken = taking.next(underWay[0])
-        const step = taken instanceof Promise ? await taken : taken
+        const step = isThenable(taken) ? await taken : taken
         if (step !== undefined) underWay.push(resultOf(index++, submit, step.value))
         if (step !== undefined || taking.isOver) continue
       }
