@@ -63,7 +63,7 @@ export const tellDefect = (
   transport: string,
   defect: Error,
 ): void =>
-  events.emit('warning', {
+  events.tellMistake({
     code: isWaybillError(defect) ? defect.code : 'TRANSPORT_DEFECT',
     message: `transport ${transport}: ${defect.message}`,
     id,

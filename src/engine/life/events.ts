@@ -192,12 +192,21 @@ export class QueueEmitter {
     )
   }
 
-  /** Where nobody hears it as an event, Node says it on standard error. */
   #defect(event: keyof QueueEvents, error: unknown): void {
     const message = listenerDefectText(event, error)
-    const isHeard = event !== 'warning' && event !== 'crashed' && this.listenerCount('warning') > 0
-    if (isHeard && !this.#isOver) this.emit('warning', { code: 'LISTENER_DEFECT', message })
-    else process.emitWarning(message, { code: 'LISTENER_DEFECT' })
+    if (event === 'warning' || event === 'crashed') process.emitWarning(message, { code: 'LISTENER_DEFECT' })
+    else this.tellMistake({ code: 'LISTENER_DEFECT', message })
+  }
+
+  /** A mistake of the program around the queue. Where nobody hears it as an event, Node says it on
+   * standard error:
+   *   1. a transport forgets to return its answer
+   *   2. each attempt delivers, and is tried again
+   *   3. mail goes out for days, and nothing says why */
+  tellMistake(warning: QueueEvents['warning'][0]): void {
+    const isHeard = this.listenerCount('warning') > 0 && !this.#isOver
+    if (isHeard) this.emit('warning', warning)
+    else process.emitWarning(warning.message, { code: warning.code })
   }
 
   listenerCount(event: keyof QueueEvents): number {

@@ -1,7 +1,9 @@
 /** Listeners run in the engine's turn and may use the queue in it. */
 import { on, once, type EventEmitter } from 'node:events'
-import { expect, test } from 'vitest'
-import type { QueueEvents } from '../../../src/engine/life/events.js'
+import { setTimeout as pause } from 'node:timers/promises'
+import { runInNewContext } from 'node:vm'
+import { expect, onTestFinished, test } from 'vitest'
+import { QueueEmitter, type QueueEvents } from '../../../src/engine/life/events.js'
 import type { Outcome, SiteTrouble } from '../../../src/delivery/transport.js'
 import { WaybillError } from '../../../src/errors.js'
 import type { Queue } from '../../../src/queue.js'
@@ -285,4 +287,33 @@ test('an event that there is not is refused, and those that there are are named'
       )
     expect(queue.isCrashed).toBe(false)
   })
+})
+
+test('what is no promise of ours and rejects is told of, too, and changes nothing', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    queue.on('delivered', () => runInNewContext('Promise.reject(new Error("of another realm"))') as unknown)
+    await queue.submit(submission())
+    await queue.idle()
+    expect(stage.crashes).toEqual([])
+    expect(stage.warnings).toEqual(['LISTENER_DEFECT'])
+  })
+})
+
+test('a mistake of a transport is told of on standard error, where nobody listens', async () => {
+  const heard: Error[] = []
+  const hear = (warning: Error): void => void heard.push(warning)
+  process.on('warning', hear)
+  onTestFinished(() => void process.off('warning', hear))
+  const events = new QueueEmitter()
+  const mistake = { code: 'TRANSPORT_DEFECT', message: 'it forgets its answer' } as const
+  events.tellMistake(mistake)
+  await pause(0)
+  expect(heard).toMatchObject([mistake])
+  const told: unknown[] = []
+  events.on('warning', (warning) => told.push(warning))
+  events.tellMistake(mistake)
+  await pause(0)
+  expect(told).toEqual([mistake])
+  expect(heard).toHaveLength(1)
 })
