@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
+import { isError } from '../src/base/realms.js'
 import { endWithReader } from './commands/text/output.js'
 import { replay, type Trace } from './conformance-replay.js'
 import { refuseArguments, saidArguments } from './said-arguments.js'
@@ -35,7 +36,7 @@ export function conformance(directory: string, print: (line: string) => void): n
     try {
       problem = check(join(directory, file))
     } catch (error) {
-      problem = error instanceof Error ? (error.stack ?? error.message) : String(error)
+      problem = isError(error) ? (error.stack ?? error.message) : String(error)
     }
     if (problem === undefined) continue
     failed++

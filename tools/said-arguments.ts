@@ -1,5 +1,6 @@
 /** The arguments of a tool of the project. */
 import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { thrownText } from '../src/base/realms.js'
 
 /** What there is none of ends the process with code 2, and says how the tool is used. */
 export function saidArguments<T extends ParseArgsConfig>(
@@ -9,7 +10,7 @@ export function saidArguments<T extends ParseArgsConfig>(
   try {
     return parseArgs(config)
   } catch (error) {
-    refuseArguments(usage, error instanceof Error ? error.message : String(error))
+    refuseArguments(usage, thrownText(error))
   }
 }
 

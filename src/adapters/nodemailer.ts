@@ -5,6 +5,7 @@
  * is the embedder's: closing the transport closes nothing. */
 import { EventEmitter } from 'node:events'
 import type { SentMessageInfo, Transport } from 'nodemailer'
+import { isError } from '../base/realms.js'
 import { notifyOfWords, retOfWord } from '../base/notification.js'
 import { checkOptionNames, type OptionNames } from '../base/options.js'
 import type { Submission, SubmissionDsn } from '../engine/accept/submission.js'
@@ -186,7 +187,7 @@ const retOf = (word: unknown): unknown =>
 
 /** The error itself, with the members of nodemailer's. */
 function withReply(thrown: unknown): Error {
-  if (!isWaybillError(thrown)) return thrown instanceof Error ? thrown : new Error(String(thrown))
+  if (!isWaybillError(thrown)) return isError(thrown) ? thrown : new Error(String(thrown))
   const { code, enhanced } = thrown.reply
   return Object.assign(thrown, { responseCode: code, response: `${code} ${enhanced} ${thrown.message}` })
 }

@@ -1,6 +1,7 @@
 /** Answers calls about a queue in a store, from commands on any machine.
  * Invariant: a call is taken only while this life owns the queue. A connection that fails is
  * replaced, and only its own calls end; no call keeps a delivery or a commit waiting. */
+import { isError } from '../base/realms.js'
 import { pause, systemClock } from '../base/clock.js'
 import { WaybillError } from '../errors.js'
 import type { CallConnection, CallStore, OwnLife } from '../store/calls.js'
@@ -69,4 +70,4 @@ export function serveStoreControl(
 }
 
 const asError = (error: unknown): Error =>
-  error instanceof Error ? error : new WaybillError('DISK_FAILED', String(error))
+  isError(error) ? error : new WaybillError('DISK_FAILED', String(error))

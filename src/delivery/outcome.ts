@@ -3,6 +3,7 @@
  * deferred, 5.x failed) and a text without control characters. Text and name of the remote have at
  * most `textCharsMax` characters together. An answer that breaks the contract defers all
  * recipients: a bug in a transport neither loses nor returns mail, and is reported. */
+import { isError, isProgramError } from '../base/realms.js'
 import { InvariantError } from '../base/assert.js'
 import { countText, ownText } from '../base/text.js'
 import { remoteBytesMax } from '../base/remote-words.js'
@@ -180,7 +181,7 @@ export function textOf(value: unknown, charsMax: number = textCharsMax): string 
 /** A thrown value as a string. */
 export function textOfThrown(error: unknown): string {
   try {
-    return textOf(error instanceof Error ? error.message || error.name : error)
+    return textOf(isError(error) ? error.message || error.name : error)
   } catch {
     return 'an error that cannot be read'
   }
@@ -188,7 +189,7 @@ export function textOfThrown(error: unknown): string {
 
 function shown(value: unknown): string {
   try {
-    return value instanceof Error ? String(value) : (JSON.stringify(value) ?? typeof value)
+    return isError(value) ? String(value) : (JSON.stringify(value) ?? typeof value)
   } catch {
     return typeof value
   }
@@ -200,9 +201,7 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 /** Of the kinds that a typing mistake raises. `fetch` reports a network that is down as a
  * TypeError with a cause. */
 const isProgrammersError = (error: unknown): error is Error =>
-  error instanceof InvariantError ||
-  ((error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError) &&
-    error.cause === undefined)
+  error instanceof InvariantError || (isProgramError(error) && error.cause === undefined)
 
 function placeOf(error: Error): string {
   // A program that sets Error.prepareStackTrace may return anything.

@@ -2,6 +2,7 @@
  * Invariant: DISK_FULL means "nothing is lost, there was no room". An error of a sync is always
  * DISK_FAILED: a sync that reports ENOSPC has lost pages that the system now takes for clean (seen
  * on XFS and btrfs). */
+import { isError } from '../base/realms.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 
 const noRoom: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT'])
@@ -77,7 +78,7 @@ export const isOutOfDescriptors = (error: unknown): error is WaybillError =>
 /** The system's code of a refused call; undefined for other errors, such as Node's about
  * arguments. */
 export const errnoOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'errno' in error && 'code' in error ? String(error.code) : undefined
+  isError(error) && 'errno' in error && 'code' in error ? String(error.code) : undefined
 
 /** The error of a call that outlives its disk. */
 export const abandonedFailure = (operation: string, path: string): WaybillError =>

@@ -1,4 +1,5 @@
 /** Opens a queue that lies in a store, by its URL. Loaded when a URL is given, and so is `pg`. */
+import { isError } from '../base/realms.js'
 import { WaybillError } from '../errors.js'
 import type { StoreDisk } from '../store/store-disk.js'
 import type { StoreDiskRequest } from '../store/open-store.js'
@@ -35,7 +36,7 @@ export async function loadStore(): Promise<typeof import('../store/open-store.js
   try {
     return await import('../store/open-store.js')
   } catch (error) {
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND'
+    const isMissing = isError(error) && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND'
     if (!isMissing || !error.message.includes("'pg'")) throw error
     throw new WaybillError(
       'OPTION_INVALID',

@@ -1,6 +1,7 @@
 /** Keeps the history of a queue's mail: a named consumer of its outcomes writes them into files.
  * Invariant: mail never waits for it. What cannot be written is tried again later, from the
  * outcomes that the queue keeps, and what it cannot keep for so long is missing. */
+import { thrownText } from '../base/realms.js'
 import type { Clock, Timer } from '../base/clock.js'
 import { pause } from '../base/clock.js'
 import { checkOptionNames, integerOption } from '../base/options.js'
@@ -97,7 +98,7 @@ export class History {
 
   #tell(error: unknown): void {
     if (this.#parts.isOver()) return
-    const words = error instanceof Error ? error.message : String(error)
+    const words = thrownText(error)
     const code = isWaybillError(error) ? error.code : 'DISK_FAILED'
     this.#parts.warn({ code, message: `the history cannot be written; tried again in a minute: ${words}` })
   }

@@ -4,6 +4,7 @@
  * @see https://github.com/standard-webhooks/standard-webhooks */
 import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isError, thrownText } from '../base/realms.js'
 import { checkOptionNames, integerOption, waitMsMax } from '../base/options.js'
 import { WaybillError } from '../errors.js'
 import { isTag } from '../engine/accept/submission-terms.js'
@@ -186,10 +187,10 @@ async function post(
 
 /** Fetch says what went wrong in its cause. */
 function reasonOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  return cause instanceof Error ? cause.message : String(cause)
+  const cause = isError(error) && isError(error.cause) ? error.cause : error
+  return thrownText(cause)
 }
 
 function ignoreAbort(error: unknown): void {
-  if (!(error instanceof Error) || error.name !== 'AbortError') throw error
+  if (!isError(error) || error.name !== 'AbortError') throw error
 }

@@ -1,6 +1,7 @@
 /** Defaults and bounds of the parameters.
  * Invariant: every result of `checkedParameters` lies within its bounds, and no
  * reader checks again. */
+import { isMap } from '../base/realms.js'
 import { WaybillError } from '../errors.js'
 import { parseFeedback } from './concurrency.js'
 import type {
@@ -143,7 +144,7 @@ function feedbackOf({ values, key, named }: Source, name: string, fallback: stri
 /** Parameters by name. A Map, a list or a number is refused.
  * @param option what they are of; '' for all */
 function membersOf(value: unknown, option: string): Values {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Map))
+  if (typeof value === 'object' && value !== null && !Array.isArray(value) && !isMap(value))
     return value as Values
   const place = option === '' ? {} : { option }
   throw new WaybillError('OPTION_INVALID', "the scheduler's parameters are members of an object", place)

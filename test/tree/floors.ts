@@ -118,6 +118,7 @@ const systemAllowed: readonly [path: RegExp, modules: RegExp][] = [
   [/^src\/backup\//, /^node:(fs|fs\/promises|path|crypto|stream\/promises)$/],
   [/^src\/base\/checksum\.ts$/, /^node:zlib$/],
   [/^src\/base\/clock\.ts$/, /^node:timers$/],
+  [/^src\/base\/realms\.ts$/, /^node:util$/],
   [/^src\/base\/at-first-use\.ts$/, /^node:module$/],
   // Composing a report hashes its parts and encodes words; no input or output.
   [/^src\/bounce\//, /^node:(crypto|buffer)$/],

@@ -237,3 +237,19 @@ test('no quick test compares elapsed time with a constant', () => {
     /expect\([^\n]*(?:performance\.now\(\)|Date\.now\(\)|tookMs)[^\n]*\)\.(?:toBeLess|toBeGreater)/
   expect(quick.filter((path) => elapsed.test(readFileSync(join(root, path), 'utf8')))).toEqual([])
 })
+
+test('what may be of another realm is not asked with instanceof', () => {
+  const classes = /\binstanceof (?:\w*Error|Promise|Uint8Array|ArrayBuffer|Map|Set|Date|RegExp)\b/
+  const ours = new Set(
+    sources.flatMap(({ text }) => [...text.matchAll(/class (\w*Error)\b/g)].map(([, name]) => name)),
+  )
+  const asking = sources
+    .filter(({ path }) => path !== 'src/base/realms.ts' && !path.startsWith('src/console/'))
+    .flatMap((source) =>
+      [...codeOf(source).matchAll(new RegExp(classes, 'g'))]
+        .filter(([found]) => !ours.has(found.slice('instanceof '.length)))
+        .map(([found]) => `${source.path}: ${found}`),
+    )
+  // It is only quicker for ours, and right for all.
+  expect(asking).toEqual(['src/delivery/attempt.ts: instanceof Promise'])
+})

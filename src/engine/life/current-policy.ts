@@ -2,6 +2,7 @@
  * Invariant: lanes are those of the first one, because a life makes them when it opens; a delay
  * that has none goes to the nearest, until the queue is opened with the new policy. Limits that are
  * none are none: a policy may be anybody's, and what it does wrong must not end this life. */
+import { thrownText } from '../../base/realms.js'
 import type { Prng } from '../../base/prng.js'
 import type { DeliveryLimits } from '../../policy/delivery-limits.js'
 import type { RetryDecision, RetryPolicy, RetryState } from '../../policy/retry-policy.js'
@@ -41,7 +42,7 @@ export class CurrentPolicy implements Omit<RetryPolicy, 'limitsFor'> {
       if (isLimits(limits)) return limits
       throw new TypeError('limitsFor() answers counts from 1 on, a ring, and queueonly')
     } catch (error) {
-      this.onDefect(error instanceof Error ? error.message : String(error))
+      this.onDefect(thrownText(error))
       return undefined
     }
   }

@@ -1,5 +1,6 @@
 /** The options of `openQueue`. Every number has a unit, a default and bounds, checked here
  * and nowhere else. */
+import { isMap } from '../../base/realms.js'
 import { systemClock, type Clock } from '../../base/clock.js'
 import type { AskedRecipient } from '../../base/notification.js'
 import {
@@ -188,7 +189,7 @@ const dayMs = 86_400_000
 export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
   if (typeof given?.route !== 'function' || typeof given.transports !== 'object' || given.transports === null)
     throw new WaybillError('OPTION_INVALID', '`transports` and `route` are both required')
-  if (given.transports instanceof Map)
+  if (isMap(given.transports))
     throw new WaybillError('OPTION_INVALID', 'transports is an object with transports by name, not a Map', {
       option: 'transports',
     })

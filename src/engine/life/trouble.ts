@@ -1,6 +1,7 @@
 /** Trouble of one message: the warning, and when the message is looked at again.
  * Invariant: nothing was appended when it was met, so nothing is lost, and the rest of
  * the mail goes on. */
+import { isError } from '../../base/realms.js'
 import type { MessageId } from '../../base/message-id.js'
 import { isWaybillError, WaybillError, type ErrorCode } from '../../errors.js'
 import type { Parts } from './parts.js'
@@ -20,7 +21,7 @@ export const lookAgainMs = (error: unknown): number =>
 export function tellTrouble({ events }: Pick<Parts, 'events'>, id: MessageId, error: unknown): void {
   if (isWaybillError(error)) events.emit('warning', { code: error.code, message: error.message, id })
   else {
-    const words = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    const words = isError(error) ? (error.stack ?? error.message) : String(error)
     events.emit('warning', { code: 'SETTLE_DEFECT', message: `internal error while settling: ${words}`, id })
   }
 }

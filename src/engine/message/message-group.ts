@@ -1,6 +1,7 @@
 /** The frames of one message, encoded before they have a position: data first, then recipients'
  * frames, the envelope last, so that who meets an envelope knows that the rest stands before it.
  * Places inside the group are distances back from the envelope. */
+import { isBytes } from '../../base/realms.js'
 import type { Position } from '../../base/position.js'
 import { encodeEnvelope, frameRecipientsMax, type DataPlace, type Envelope } from '../../record/envelope.js'
 import { frameBytes, kinds, type Kind } from '../../record/frame.js'
@@ -38,7 +39,7 @@ export function messageGroup(
   const parts: Part[] = []
   const offsets: number[] = []
   let bytes = 0
-  if (data instanceof Uint8Array) {
+  if (isBytes(data)) {
     parts.push({ kind: kinds.data, payload: data })
     bytes = frameBytes(data.length)
   }
@@ -63,7 +64,7 @@ export function messageGroup(
     recipientCount: recipients.length,
     recipients: framed ? none : recipients,
     recipientFrames: framed ? offsets.map((offset) => bytes - offset) : none,
-    data: data instanceof Uint8Array ? { kind: 'before', distanceBytes: bytes } : data,
+    data: isBytes(data) ? { kind: 'before', distanceBytes: bytes } : data,
     dataBytes: facts.dataBytes,
     checksum: facts.checksum,
     replaces: facts.replaces,

@@ -7,7 +7,7 @@
  * 3. A consumer's outcomes are kept up to `outcomeBytesMax`. Mail never waits for a consumer: where
  *    there is no room the numbers go on, and the consumer sees the gap. Why a separate log:
  *    outcomes take a tenth of the journal's bytes, and outlive its segments. */
-import { messageIdIn } from '../../base/message-id-field.js'
+import { messageIdIn } from '../../base/header.js'
 import { nowhere, type Position } from '../../base/position.js'
 import type { Journal } from '../../log/journal.js'
 import type { LaneLog } from '../../log/lane-log.js'

@@ -1,7 +1,7 @@
 /** The outcomes that the journal's records tell of. Pure: frames in, outcomes out, in their order.
  * Invariant: an envelope counts as accepted when the frame behind it is not the note that makes it
  * a replacement. */
-import { messageIdIn } from '../../base/message-id-field.js'
+import { messageIdIn } from '../../base/header.js'
 import { countIn } from '../../base/ranges.js'
 import type { MessageId } from '../../base/message-id.js'
 import type { Position } from '../../base/position.js'

@@ -9,6 +9,7 @@
  * | some | those for some destinations | give these up, replace with the others | all failures are reported |
  * | some, and others were not even tried | – | hold: recoveries found it again and again without progress | failures are reported | */
 import type { ActiveMessage } from '../../active/active-message.js'
+import { thrownText } from '../../base/realms.js'
 import type { MessageId } from '../../base/message-id.js'
 import type { Prng } from '../../base/prng.js'
 import { WaybillError } from '../../errors.js'
@@ -163,7 +164,7 @@ function decided(id: MessageId, state: RetryState, policy: Deciding, prng: Prng)
     if (decision.kind === 'expire' || Number.isFinite(decision.delayMs)) return decision
     throw new TypeError(`${String(decision.delayMs)} is no delay`)
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error)
+    const words = thrownText(error)
     throw new WaybillError('POLICY_INVALID', `the retry policy fails: ${words}`, { id }, error)
   }
 }

@@ -2,6 +2,7 @@
  * attempt.
  * Invariant: each recipient without a final outcome is in it, with the reason why it remains. */
 import type { ActiveMessage, RecipientState } from '../../active/active-message.js'
+import { thrownText } from '../../base/realms.js'
 import { nowhere, type Position } from '../../base/position.js'
 import { notifyOf, type AskedRecipient } from '../../base/notification.js'
 import { forEachIn, toRanges, type Ranges } from '../../base/ranges.js'
@@ -108,7 +109,7 @@ function answerOf(
     if (Array.isArray(answer)) return answer as readonly (string | AskedRecipient)[]
     throw new TypeError('it must return a list of recipients, not a promise')
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error)
+    const words = thrownText(error)
     const place = { option: 'requeueRecipients', id }
     throw new WaybillError('OPTION_INVALID', `requeueRecipients() failed: ${words}`, place, error)
   }

@@ -2,6 +2,7 @@
  * from the null sender.
  * Invariant: it stands in one group with the record of its recipients, so none is lost or written
  * twice. */
+import { thrownText } from '../../base/realms.js'
 import { reportId } from '../../base/message-id.js'
 import { crc32 } from '../../base/checksum.js'
 import { isInternational, isMailAddress } from '../../base/mail-address.js'
@@ -119,7 +120,7 @@ function standsFor({ reportRecipients }: EngineOptions, sender: string): readonl
     if (Array.isArray(answer)) return answer
     throw new TypeError('it must return a list of addresses, not a promise')
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error)
+    const words = thrownText(error)
     const place = { option: 'reportRecipients' }
     throw new WaybillError('OPTION_INVALID', `reportRecipients() failed: ${words}`, place, error)
   }

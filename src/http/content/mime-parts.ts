@@ -5,6 +5,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Writable } from 'node:stream'
 import type { MimeNode, MimePiece } from 'mailsplit'
+import { isError } from '../../base/realms.js'
 
 export interface MimePart {
   readonly part: string
@@ -147,7 +148,7 @@ export function textOf({ data, charset }: Pick<DecodedPart, 'data' | 'charset'>)
   try {
     return new TextDecoder(charset ?? 'utf-8').decode(data)
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error
+    if (!(isError(error) && error.name === 'RangeError')) throw error
     return data.toString()
   }
 }
@@ -251,5 +252,4 @@ function drained(stream: Writable): Promise<void> {
 }
 
 /** Of the splitter: too many parts, or too much header. */
-const isBound = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'EMAXLEN'
+const isBound = (error: unknown): boolean => isError(error) && 'code' in error && error.code === 'EMAXLEN'

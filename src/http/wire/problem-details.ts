@@ -1,6 +1,7 @@
 /** Errors as clients see them: problem details (RFC 9457) with our codes.
  * Invariant: a client learns the code, the reason and the place of an operating error; of a mistake
  * in a program it learns that there was one, and nothing else. */
+import { isError } from '../../base/realms.js'
 import { errorCatalogue, isWaybillError, type ErrorCode, type Place } from '../../errors.js'
 
 interface Kind {
@@ -126,7 +127,7 @@ export function problemOf(error: unknown): ProblemDetails | undefined {
     return problem(error.code, error.message, scope === undefined ? {} : { scope })
   }
   if (isWaybillError(error)) return problem(error.code, error.message, placeOf(error.place))
-  if (!(error instanceof Error)) return undefined
+  if (!isError(error)) return undefined
   const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: unknown }
   const known = foreignCodes[String(code)]
   if (known !== undefined) return problem(known, error.message)

@@ -1,6 +1,7 @@
 /** A finding: something wrong with a queue on disk, its place, and its cost.
  * Invariant: damage is collected and reported, never thrown, because the valid rest
  * is still of use. */
+import { thrownText } from '../../base/realms.js'
 import { InvariantError } from '../../base/assert.js'
 import type { Position } from '../../base/position.js'
 import { isWaybillError, type ErrorCode, type Place, type WaybillError } from '../../errors.js'
@@ -90,10 +91,7 @@ export function reasonOf(error: unknown): string {
   const { errno } = placeOf(error)
   if (errno === 'ENOENT') return 'the file is missing'
   if (errno === 'EIO') return refusedWith(errno)
-  return (error instanceof Error ? error.message : String(error)).replace(
-    / \((?:directory|log|path|id) .*\)$/,
-    '',
-  )
+  return thrownText(error).replace(/ \((?:directory|log|path|id) .*\)$/, '')
 }
 
 /** Does the error mean that the bytes on disk are not those written? A broken invariant is damage,

@@ -6,6 +6,7 @@
  * @see ZMailer manual, Scheduler: command, user, group, idlemax, overfeed, bychannel */
 import { access, constants } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
+import { thrownText } from '../../base/realms.js'
 import type { Transport } from '../../delivery/transport.js'
 import { WaybillError } from '../../errors.js'
 import { commandWords, expandedWords } from '../../policy/command-words.js'
@@ -151,6 +152,6 @@ export class ClauseAgents {
 }
 
 function atLine(error: unknown, line: number | undefined): WaybillError {
-  const words = error instanceof Error ? error.message : String(error)
+  const words = thrownText(error)
   return new WaybillError('POLICY_INVALID', words, line === undefined ? {} : { line }, error)
 }

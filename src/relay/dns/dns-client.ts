@@ -10,6 +10,7 @@ import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { Resolver } from 'node:dns'
 import { connect, isIPv6, isIP } from 'node:net'
+import { thrownText } from '../../base/realms.js'
 import type { Clock } from '../../base/clock.js'
 import { nexthopParts, plainAddress } from '../tables/mail-destination.js'
 import {
@@ -236,7 +237,7 @@ export async function proofTroubleOf(server: DnsServer, clock: Clock): Promise<s
     const { isProven } = await client.ask('SOA', '.')
     return isProven ? undefined : 'it does not validate: of the root, which is signed, it says nothing proven'
   } catch (error) {
-    return `it does not answer: ${error instanceof Error ? error.message : String(error)}`
+    return `it does not answer: ${thrownText(error)}`
   } finally {
     client.close()
   }

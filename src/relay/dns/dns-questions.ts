@@ -3,6 +3,7 @@
  * any more. Only what the DNS itself says is not there counts as not there; that nobody could be
  * asked, or nobody knew, is `unknown`, and no reason to give up mail. */
 import { Resolver } from 'node:dns/promises'
+import { isError } from '../../base/realms.js'
 import type { Clock } from '../../base/clock.js'
 
 /** As much of Node's `dns.promises.Resolver` as mail needs: with its answers, and the codes
@@ -118,7 +119,7 @@ async function answerOf<T>(what: string, ask: () => Promise<readonly T[]>): Prom
     const records = await ask()
     return records.length === 0 ? { kind: 'no records' } : { kind: 'records', records }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    const code = isError(error) && 'code' in error ? String(error.code) : ''
     const kind = Object.hasOwn(absent, code) ? absent[code] : undefined
     return kind === undefined ? { kind: 'unknown', reason: `${what}: ${code || String(error)}` } : { kind }
   }

@@ -1,8 +1,7 @@
 /** The trace header that a relay writes above what it accepted, and the loops that it shows (RFC
  * 5321 §4.4, §6.3). Pure. */
 
-import { leadingFields } from '../../base/header.js'
-import { messageIdIn } from '../../base/message-id-field.js'
+import { leadingFields, messageIdIn } from '../../base/header.js'
 
 export interface Reception {
   /** What the client called itself. */

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import { thrownText } from '../../base/realms.js'
 import { WaybillError } from '../../errors.js'
 import type { StartQueue } from '../etrn.js'
 import { listening, type Bound } from '../listening.js'
@@ -133,7 +134,7 @@ export class SessionServer extends SMTPServer {
     } catch (error) {
       Object.assign(options, { cert, key })
       this.secureContext = secureContext
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = thrownText(error)
       throw new WaybillError(
         'OPTION_INVALID',
         `no certificate and its key: ${reason}`,

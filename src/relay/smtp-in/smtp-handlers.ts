@@ -13,6 +13,7 @@ import type {
   SMTPServerOptions as SessionOptions,
   SMTPServerSession,
 } from 'smtp-server'
+import { isError } from '../../base/realms.js'
 import { systemClock, type Clock } from '../../base/clock.js'
 import { isInternational, isMailAddress } from '../../base/mail-address.js'
 import { MessageIds } from '../../base/message-id.js'
@@ -286,7 +287,7 @@ function addressError(address: string, session: SMTPServerSession, enhanced: str
 function answerOf(error: unknown, onError: (error: Error) => void): SMTPServerError {
   if (error instanceof ReplyError) return error
   if (!isWaybillError(error)) {
-    onError(error instanceof Error ? error : new Error(String(error)))
+    onError(isError(error) ? error : new Error(String(error)))
     return new ReplyError({ code: 451, enhanced: '4.3.0' }, 'local error, try again later')
   }
   const { code, enhanced } = error.reply

@@ -4,6 +4,7 @@
  * get `554 5.7.1` for each recipient. */
 import { hostname as machineName } from 'node:os'
 import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
+import { isError } from '../../base/realms.js'
 import { WaybillError } from '../../errors.js'
 import { lineFor, type Aliases } from '../tables/aliases.js'
 import { clientNetwork } from './client-networks.js'
@@ -226,7 +227,7 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
             else told(wrongLogin())
           },
           (error: unknown) => {
-            onError(error instanceof Error ? error : new Error(String(error)))
+            onError(isError(error) ? error : new Error(String(error)))
             told(busyLogin())
           },
         )

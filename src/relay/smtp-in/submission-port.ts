@@ -12,6 +12,7 @@
  *       │ begin n ─▶  ◀─ more n  piece n ─▶  ◀─ more n  end n ─▶ │ */
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers'
+import { isError } from '../../base/realms.js'
 import { isWaybillError, WaybillError, type ErrorCode } from '../../errors.js'
 import type { Trace } from './received.js'
 import { piecesHeldBy } from './smtp-data.js'
@@ -67,7 +68,7 @@ export interface Port<In, Out> {
 }
 
 export function portError(thrown: unknown): PortError {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  const error = isError(thrown) ? thrown : new Error(String(thrown))
   const facts = Object.entries(error).filter(([, value]) => ['string', 'number'].includes(typeof value))
   return {
     isOurs: isWaybillError(error),

@@ -9,6 +9,7 @@
  * first attempt, so that passing trouble does not downgrade it; a server with broken TLS gets the
  * mail without it from the second attempt on. */
 import { Socket } from 'node:net'
+import { isError } from '../../base/realms.js'
 import { assert } from '../../base/assert.js'
 import { callListener, listenerDefectText } from '../../delivery/call-listener.js'
 import { systemClock, type Clock } from '../../base/clock.js'
@@ -122,11 +123,11 @@ export class OutSessions {
       return { kind: 'site', status: '4.7.5', reason: `${place.name}: ${tls.reason}` }
     const terms = termsOf(tls, this.#options)
     const first = await this.#reached(place, terms, terms.way, signal)
-    if (!(first instanceof Error)) return { client: first, place }
+    if (!isError(first)) return { client: first, place }
     if (!terms.fallsBack || attempts === 0 || first.code !== 'ETLS')
       return saidBy(place.name, true, siteOfError(first))
     const second = await this.#reached(place, terms, 'none', signal)
-    if (!(second instanceof Error)) return { client: second, place }
+    if (!isError(second)) return { client: second, place }
     return saidBy(place.name, true, siteOfError(second, `${first.message}; without TLS: `))
   }
 
@@ -194,7 +195,7 @@ export class OutSessions {
     const sources = place.connect === undefined ? sourcesFor(this.#sources, place.host) : [undefined]
     for (const source of sources) {
       const answer = await this.#connected(place, terms, way, source, signal)
-      if (!(answer instanceof Error) || !isUnanswered(answer)) return answer
+      if (!isError(answer) || !isUnanswered(answer)) return answer
       trouble = answer
     }
     return trouble
@@ -219,7 +220,7 @@ export class OutSessions {
       connection?.destroy()
       pool.cancel()
       if (signal.aborted) return abandoned()
-      return made instanceof Error ? made : unanswered()
+      return isError(made) ? made : unanswered()
     }
     const { host, port, servername } = place
     const clientOptions = {

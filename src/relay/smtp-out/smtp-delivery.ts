@@ -7,6 +7,7 @@
  * 3. A server that had the end of the data and gave no answer ends the attempt.
  * Data leaves as accepted, with line ends as CRLF, below a signature (dkim-signer.ts), in seven
  * bits for a server without 8BITMIME (seven-bit.ts). README.md says which servers are tried. */
+import { isError } from '../../base/realms.js'
 import { assert } from '../../base/assert.js'
 import type { Timer } from '../../base/clock.js'
 import { andLastly, reasonText } from '../../base/remote-words.js'
@@ -116,7 +117,7 @@ class SmtpDelivery {
     if (transaction.error?.code === 'ESTREAM') {
       // Our data could not be read to its end; without the dot the server takes nothing.
       client.close()
-      throw transaction.error.cause instanceof Error ? transaction.error.cause : transaction.error
+      throw isError(transaction.error.cause) ? transaction.error.cause : transaction.error
     }
     const refused = siteOfPlaintext(client, transaction)
     if (refused !== undefined) {

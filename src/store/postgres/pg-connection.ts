@@ -7,6 +7,7 @@
  * 3. After an answer that did not come, the connection is dropped: a later answer would be
  * taken for that of the next question. */
 import pg from 'pg'
+import { thrownText } from '../../base/realms.js'
 import type { Clock } from '../../base/clock.js'
 import { diskFailure } from '../../disk/failure.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
@@ -187,7 +188,7 @@ const streamOf = (client: pg.Client): { destroy(): void } =>
 /** What an error of `pg` says about the change that was asked for. */
 export function pgAnswer(error: unknown): Answer<never> {
   const code = error instanceof pg.DatabaseError ? error.code : undefined
-  const text = error instanceof Error ? error.message : String(error)
+  const text = thrownText(error)
   if (code === undefined || unknownStates.test(code)) return unknown(unreachable(text, error))
   if (code === 'WB001') return fenced
   if (code === 'WB002') return refused({ kind: 'errno', errno: text })

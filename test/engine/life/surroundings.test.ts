@@ -1,5 +1,5 @@
-/** A queue in a worker thread, and in a test whose timers are fake. Each runs in a separate
- * process, with the build in dist/. */
+/** A queue in a worker thread, in a test whose timers are fake, in other realms and in a bundle.
+ * Each runs in a separate process, with the build in dist/. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,12 +27,19 @@ const exchange = `
   queue.crash()`
 
 /** Runs a module. @returns what it wrote, and how it ended */
-function run(text: string): { readonly said: string; readonly end: number | string | null } {
-  const { stdout, status, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', text], {
-    encoding: 'utf8',
-    cwd: fileURLToPath(new URL('../../..', import.meta.url)),
-    timeout: 120_000,
-  })
+function run(
+  text: string,
+  ...flags: string[]
+): { readonly said: string; readonly end: number | string | null } {
+  const { stdout, status, signal } = spawnSync(
+    process.execPath,
+    [...flags, '--input-type=module', '-e', text],
+    {
+      encoding: 'utf8',
+      cwd: fileURLToPath(new URL('../../..', import.meta.url)),
+      timeout: 120_000,
+    },
+  )
   return { said: stdout, end: signal ?? status }
 }
 
@@ -63,4 +70,99 @@ test('a queue that was loaded before timers are fake works all the same', () => 
       ${exchange}
       console.log('delivered')`),
   ).toEqual({ said: 'delivered\n', end: 0 })
+})
+
+test('a queue lives in a context of node:vm, as programs under Jest do', () => {
+  const text = `
+    import { readFileSync } from 'node:fs'
+    import { createRequire } from 'node:module'
+    import { fileURLToPath, pathToFileURL } from 'node:url'
+    import vm from 'node:vm'
+    const names = ['process', 'Buffer', 'console', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval',
+      'setImmediate', 'clearImmediate', 'queueMicrotask', 'AbortController', 'AbortSignal', 'URL', 'performance',
+      'structuredClone', 'TextDecoder', 'TextEncoder']
+    const context = vm.createContext(Object.fromEntries(names.map((name) => [name, globalThis[name]])))
+    const modules = new Map()
+    const foreign = async (name) => {
+      const path = name.startsWith('node:') ? name : pathToFileURL(createRequire('${built}').resolve(name)).href
+      const exported = await import(path)
+      const names = Object.keys(exported)
+      return new vm.SyntheticModule(names, function () {
+        for (const name of names) this.setExport(name, exported[name])
+      }, { context })
+    }
+    const linked = async (name, from) => {
+      const url = name.startsWith('.') ? new URL(name, from.identifier).href : name
+      if (!modules.has(url)) modules.set(url, url.startsWith('file:') ? ours(url) : await foreign(name))
+      return modules.get(url)
+    }
+    const ours = (url) => new vm.SourceTextModule(readFileSync(fileURLToPath(url), 'utf8'), {
+      context,
+      identifier: url,
+      initializeImportMeta: (meta) => { meta.url = url },
+      importModuleDynamically: async (name, from) => {
+        const module = await linked(name, from)
+        if (module.status === 'unlinked') await module.link(linked)
+        await module.evaluate()
+        return module
+      },
+    })
+    const index = await linked('${built}', undefined)
+    await index.link(linked)
+    await index.evaluate()
+    const { openQueue } = index.namespace
+    const directory = ${JSON.stringify(directory)} + '/queue'
+    ${exchange}
+    console.log('delivered')`
+  expect(run(text, '--experimental-vm-modules')).toEqual({ said: 'delivered\n', end: 0 })
+})
+
+test('what settles where Uint8Array is not that of Node, as in jsdom, is read by the next life', () => {
+  const submitted = `
+    import vm from 'node:vm'
+    globalThis.Uint8Array = vm.runInNewContext('Uint8Array')
+    const { openQueue } = await import('${built}')
+    const queue = await openQueue(${JSON.stringify(directory)} + '/queue', {
+      segmentBytes: 32768, laneSegmentBytes: 32768, freeBytesMin: 0, deliver: false,
+      transports: { out: { deliver: () => ({ kind: 'delivered' }) } },
+      route: () => ({ transport: 'out', nexthop: 'there' }),
+    })
+    const mail = { sender: 'ada@example.org', recipients: ['grace@example.net'] }
+    const { Readable } = await import('node:stream')
+    const kinds = ['a text', Buffer.from('a buffer'), Readable.from(['a stream'])]
+    for (const data of kinds) await queue.submit({ ...mail, data })
+    await queue.submit({ ...mail, data: 'a key', idempotencyKey: 'k' })
+    await queue.submit({ ...mail, data: 'tags', tags: ['a'] })
+    console.log('settled')`
+  expect(run(submitted)).toEqual({ said: 'settled\n', end: 0 })
+  const delivered = `
+    import { openQueue } from '${built}'
+    const got = []
+    const queue = await openQueue(${JSON.stringify(directory)} + '/queue', {
+      segmentBytes: 32768, laneSegmentBytes: 32768, freeBytesMin: 0,
+      transports: { out: { deliver: async (request) => {
+        got.push(String(await request.data()))
+        return { kind: 'delivered' }
+      } } },
+      route: () => ({ transport: 'out', nexthop: 'there' }),
+    })
+    await queue.idle()
+    console.log(got.sort().join())
+    queue.crash()`
+  expect(run(delivered)).toEqual({ said: 'a buffer,a key,a stream,a text,tags\n', end: 0 })
+})
+
+test('a bundle for CommonJS, where no module has a URL, opens a queue', async () => {
+  const { rolldown } = await import('rolldown')
+  const bundle = await rolldown({ input: fileURLToPath(built), platform: 'node' })
+  const file = join(directory, 'bundle.cjs')
+  await bundle.write({ file, format: 'cjs', codeSplitting: false })
+  await bundle.close()
+  const text = `
+    import { createRequire } from 'node:module'
+    const { openQueue } = createRequire('${built}')(${JSON.stringify(file)})
+    const directory = ${JSON.stringify(directory)} + '/queue'
+    ${exchange}
+    console.log('delivered')`
+  expect(run(text)).toEqual({ said: 'delivered\n', end: 0 })
 })

@@ -2,6 +2,7 @@
  * Invariant: help and parser are made of the same table, so that neither names an option that the
  * other does not know. */
 import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { thrownText } from '../../../src/base/realms.js'
 import { isWaybillError } from '../../../src/errors.js'
 
 /** One option of a command. Without `value` it is a switch. */
@@ -93,7 +94,7 @@ function parsed(config: ParseArgsConfig): ReturnType<typeof parseArgs> {
   try {
     return parseArgs(config)
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error)
+    const text = thrownText(error)
     throw new UsageError(text.replace(/\. To specify a positional.*/s, ''))
   }
 }
@@ -101,7 +102,7 @@ function parsed(config: ParseArgsConfig): ReturnType<typeof parseArgs> {
 /** One line for a person: `QUEUE_LOCKED: another process has it (path …)`. */
 export function lineOf(error: unknown): string {
   if (isWaybillError(error)) return `${error.code}: ${error.message}`
-  return error instanceof Error ? error.message : String(error)
+  return thrownText(error)
 }
 
 /** The advice after damage, in a separate line: nothing is repaired in place. '' for other errors.

@@ -3,6 +3,7 @@
 import { access, constants } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
+import { isError } from '../../../src/base/realms.js'
 import { systemClock } from '../../../src/base/clock.js'
 import { includeWanted } from '../../../src/base/mail-address.js'
 import { ControlChannel } from '../../../src/control/channel.js'
@@ -29,7 +30,7 @@ export async function mayRead(path: string): Promise<boolean> {
     await access(join(path, journalDirectory), constants.R_OK)
     return true
   } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'EACCES')
+    return !(isError(error) && 'code' in error && error.code === 'EACCES')
   }
 }
 

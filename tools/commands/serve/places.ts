@@ -7,6 +7,7 @@ import { stat } from 'node:fs/promises'
 import { createServer, isIP, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Logger } from 'pino'
+import { isError } from '../../../src/base/realms.js'
 import { listening } from '../../../src/relay/listening.js'
 import type { Place } from '../../../src/relay/smtp-in/session-server.js'
 import { lineOf, UsageError } from '../cli/command.js'
@@ -94,7 +95,7 @@ function refusalOf(option: string, endpoint: Endpoint, cause: unknown): Error {
 }
 
 function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const code = isError(error) && 'code' in error ? String(error.code) : ''
   const reason = reasons[code]
   return reason === undefined ? lineOf(error) : `${code}: ${reason}`
 }

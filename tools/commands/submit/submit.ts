@@ -4,6 +4,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
+import { thrownText } from '../../../src/base/realms.js'
 import { countText } from '../../../src/base/text.js'
 import { isWaybillError } from '../../../src/errors.js'
 import { lineOf, UsageError, wayOutOf, type Arguments } from '../cli/command.js'
@@ -91,7 +92,7 @@ async function sizeOf(file: string): Promise<number> {
   try {
     return (await stat(file)).size
   } catch (error) {
-    throw new UsageError(`--jsonl: ${error instanceof Error ? error.message : String(error)}`)
+    throw new UsageError(`--jsonl: ${thrownText(error)}`)
   }
 }
 

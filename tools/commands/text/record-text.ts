@@ -1,4 +1,5 @@
 /** One record of a log, for people and for programs. */
+import { thrownText } from '../../../src/base/realms.js'
 import { isDamage } from '../../../src/inspect/damage/finding.js'
 import { fieldsOf, type LoggedRecord } from '../../../src/inspect/records/records.js'
 import { fullTime, printable } from './shown-text.js'
@@ -35,6 +36,6 @@ function fields(record: LoggedRecord): Readonly<Record<string, unknown>> {
     return fieldsOf(record.kind, record.payload)
   } catch (error) {
     if (!isDamage(error)) throw error
-    return { damaged: error instanceof Error ? error.message : String(error) }
+    return { damaged: thrownText(error) }
   }
 }
