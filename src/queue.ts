@@ -47,8 +47,9 @@ import { statistics, type QueueStatistics } from './admin/select/statistics.js'
 import type { Submission } from './engine/accept/submission.js'
 import { removeDurable } from './relay/maildrop/remove-durable.js'
 import type { DestinationSnapshot } from './scheduler/scheduler.js'
-import type { History, HistoryOptions, HistoryParts } from './history/history.js'
+import type { History, HistoryParts } from './history/history.js'
 import { historyConsumer } from './history/history-files.js'
+import { checkOpenOptions, type OpenOptions } from './history/open-options.js'
 import type { HistoryPage, HistoryPageOptions } from './history/history-reader.js'
 import type { HistorySelector } from './history/history-entry.js'
 import { isStoreUrl } from './store/is-store-url.js'
@@ -357,10 +358,7 @@ export class Queue extends Listenable {
   }
 }
 
-export interface OpenOptions extends QueueOptions {
-  /** The history of messages is kept, for `queue.history()`. Default: it is not. */
-  readonly history?: HistoryOptions
-}
+export type { OpenOptions }
 
 /** Opens the queue in a directory, which is made if it is not there, or in a store by its URL
  * (src/MACHINES.md).
@@ -370,6 +368,7 @@ export interface OpenOptions extends QueueOptions {
  * NOT_A_QUEUE, FORMAT_NEWER, LOG_CORRUPT, LANES_TOO_MANY, DISK_FULL, DISK_FAILED; of a store
  * STORE_UNREACHABLE, STORE_UNSAFE */
 export async function openQueue(directory: string, given: OpenOptions): Promise<Queue> {
+  checkOpenOptions(given)
   const { history, ...options } = given
   if (history === undefined) {
     const queue = await openedQueue(directory, options)

@@ -20,7 +20,7 @@ interface Package {
 }
 const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as Package
 
-const pagesWithExamples = ['README.md', 'src/adapters/README.md']
+const pagesWithExamples = ['README.md', 'src/EMBEDDING.md', 'src/adapters/README.md']
 const examples = pagesWithExamples.flatMap((page) =>
   [...pageText(page).matchAll(/```js\n([\s\S]*?)```\n\nIt prints\n\n```text\n([\s\S]*?)```/g)].map(
     ([, code, printed]) => ({ page, code: code!, printed: printed! }),
@@ -49,7 +49,7 @@ test.each(examples)(
   },
 )
 
-const programs = ['README.md', 'src/adapters/README.md', 'src/sim/README.md'].flatMap((page) =>
+const programs = [...pagesWithExamples, 'src/sim/README.md'].flatMap((page) =>
   [...pageText(page).matchAll(/```(?:js|ts)\n([\s\S]*?)```/g)].map(([, code]) => ({ page, code: code! })),
 )
 

@@ -134,7 +134,7 @@ export interface EngineOptions extends Required<
   shaping: NonNullable<QueueOptions['shaping']>
 }
 
-const names: OptionNames<QueueOptions> = {
+export const queueOptionNames: OptionNames<QueueOptions> = {
   transports: true,
   route: true,
   retry: true,
@@ -193,7 +193,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     throw new WaybillError('OPTION_INVALID', 'transports is an object with transports by name, not a Map', {
       option: 'transports',
     })
-  checkOptionNames(given, names)
+  checkOptionNames(given, queueOptionNames)
   checkOptionNames(given.attempt ?? {}, { deadlineMs: true }, 'attempt')
   checkedDeadlineMs(given.attempt ?? {})
   checkTransports(given.transports)
