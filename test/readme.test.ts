@@ -78,7 +78,7 @@ test.each(Object.keys(generated))('%s is what the code says', (page) => {
 })
 
 test('the map names every folder of the source, on its floor', () => {
-  const rows = [...pageText('src/README.md').matchAll(/^\| `(\w+)\/` *\| ([0-9]+)/gm)]
+  const rows = [...pageText('src/README.md').matchAll(/^\| \[`(\w+)\/`\]\(\1\/\w+\.md\) *\| ([0-9]+)/gm)]
   const folders = readdirSync(new URL('src', root), { withFileTypes: true }).filter((entry) =>
     entry.isDirectory(),
   )
