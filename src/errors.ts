@@ -104,23 +104,24 @@ export const errorCatalogue = {
 /** Match on it. */
 export type ErrorCode = keyof typeof errorCatalogue
 
-const ownWarnings = [
-  'TRANSPORT_DEFECT',
-  'LISTENER_DEFECT',
-  'SETTLE_DEFECT',
-  'MESSAGE_HELD',
-  'FILE_SYSTEM',
-  'DELIVERIES_HELD',
-  'DELIVERIES_RESUMED',
-] as const
+/** Codes that only a `warning` has, with their meaning. */
+export const warningCatalogue = {
+  TRANSPORT_DEFECT: 'A mistake in the program of a transport; the attempt is retried',
+  LISTENER_DEFECT: 'A mistake in the program of a listener; nothing in the queue changes',
+  SETTLE_DEFECT: 'A mistake of ours at one message, when an attempt had ended',
+  MESSAGE_HELD: 'A message that ends the process at each attempt was put on hold',
+  FILE_SYSTEM: 'The file system does not keep what a queue relies on',
+  DELIVERIES_HELD: 'The disk has not answered a synced write for `proofMs`: no attempt begins',
+  DELIVERIES_RESUMED: 'The disk has answered, and attempts begin again',
+} as const
 
-/** The code of a `warning`; engine/life/events.ts explains those that only warnings have. */
-export type WarningCode = ErrorCode | (typeof ownWarnings)[number]
+/** The code of a `warning`. */
+export type WarningCode = ErrorCode | keyof typeof warningCatalogue
 
 /** All of them: a transport may throw any of our errors. */
 export const warningCodes: readonly WarningCode[] = [
   ...(Object.keys(errorCatalogue) as ErrorCode[]),
-  ...ownWarnings,
+  ...(Object.keys(warningCatalogue) as (keyof typeof warningCatalogue)[]),
 ]
 
 /** Where it happened: the known ones of these. Offsets and lengths are bytes. */

@@ -7,14 +7,17 @@ import { fileURLToPath } from 'node:url'
 import { countedByEvents, notedByEvents } from '../src/adapters/event-metrics.js'
 import { asked, measured, type Named } from '../src/adapters/metrics.js'
 import { upMetric } from '../src/adapters/prometheus.js'
-import { errorCatalogue } from '../src/errors.js'
+import { errorCatalogue, warningCatalogue, type ErrorCode } from '../src/errors.js'
+import { problemCatalogue } from '../src/http/figures/problems.js'
+import { kindOf, ownKinds } from '../src/http/wire/problem-details.js'
 import { relayMetrics } from './commands/serve/metrics.js'
 import { storeMetrics } from './commands/store/store-metrics.js'
 import { markdownTable } from './markdown-table.js'
+import { saidArguments } from './said-arguments.js'
 
 /** The text between the marks, by the page's path. */
 export const generated: Readonly<Record<string, () => string>> = {
-  'src/ERRORS.md': errorTable,
+  'src/ERRORS.md': errorTables,
   'src/adapters/METRICS.md': metricTable,
 }
 
@@ -30,13 +33,43 @@ export function withGenerated(page: string, part: string): string {
   return `${page.slice(0, begin + beginMark.length)}\n\n${part}\n\n${page.slice(end)}`
 }
 
-function errorTable(): string {
-  const rows = Object.entries(errorCatalogue).map(([code, { code: reply, enhanced, means }]) => ({
-    code: `\`${code}\``,
+const named = (code: string): string => `\`${code}\``
+
+/** Each with the heading that stands above it. */
+function errorTables(): string {
+  const errors = Object.entries(errorCatalogue).map(([code, { code: reply, enhanced, means }]) => ({
+    code: named(code),
     reply: `${reply} ${enhanced}`,
+    HTTP: String(kindOf(code as ErrorCode).status),
     'what happened': means,
   }))
-  return markdownTable(rows)
+  const ofHttp = Object.entries(ownKinds).map(([code, { status, means }]) => ({
+    code: named(code),
+    HTTP: String(status),
+    'what happened': means,
+  }))
+  const warnings = Object.entries(warningCatalogue).map(([code, means]) => ({
+    code: named(code),
+    'what happened': means,
+  }))
+  const problems = Object.entries(problemCatalogue).map(([code, { severity, means }]) => ({
+    code: named(code),
+    severity,
+    'what the console says': means,
+  }))
+  return [
+    '## Errors of a queue',
+    markdownTable(errors),
+    '## Errors of the HTTP API',
+    'These, and those of a queue with the status under HTTP.',
+    markdownTable(ofHttp),
+    '## Warnings',
+    'The event `warning` has one of these codes, or one of an error.',
+    markdownTable(warnings),
+    '## Problems in the console',
+    'The console and `GET /v1/queue` show these for as long as their cause lasts.',
+    markdownTable(problems),
+  ].join('\n\n')
 }
 
 function metricTable(): string {
@@ -58,7 +91,10 @@ function metricTable(): string {
   return markdownTable(rows)
 }
 
+const usage = 'usage: npm run pages\n'
+
 function writePages(): void {
+  saidArguments(usage, { options: {} })
   for (const [name, part] of Object.entries(generated)) {
     const path = join(import.meta.dirname, '..', '..', name)
     writeFileSync(path, withGenerated(readFileSync(path, 'utf8'), part()))

@@ -1,4 +1,5 @@
-/** Wrong arguments of the crash hunt: it must not hunt something else, and say that all is well. */
+/** Wrong arguments of the project's tools. A crash hunt must not hunt something else, and say that
+ * all is well. */
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -27,4 +28,13 @@ test.each([
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
   expect(first).toContain(problem)
   expect(usage).toMatch(/^npm run crash -- /)
+})
+
+test.each(['--nosuch', 'src/ERRORS.md'])('the writer of pages refuses %s', async (arg) => {
+  const tool = join(root, 'dist/tools/pages.js')
+  const { exitCode, stdout, stderr } = await runProgram(process.execPath, [tool, arg], {
+    directory: tmpdir(),
+  })
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+  expect(stderr).toContain('usage: npm run pages')
 })

@@ -8,9 +8,65 @@ import { everyName } from '../../engine/life/suspensions.js'
 import type { QueueStatistics } from '../../admin/select/statistics.js'
 import type { DestinationSnapshot } from '../../scheduler/scheduler.js'
 
+export type Severity = 'critical' | 'warning' | 'notice'
+
+export type ProblemCause =
+  | 'RECOVERING'
+  | 'LANE_DAMAGED'
+  | 'MESSAGES_DAMAGED'
+  | 'DELIVERIES_HELD'
+  | 'DISK_HANGS'
+  | 'DISK_FULL'
+  | 'DISK_LOW'
+  | 'DESTINATION_DEAD'
+  | 'DESTINATIONS_SUSPENDED'
+  | 'CERTIFICATE_EXPIRED'
+  | 'CERTIFICATE_EXPIRES'
+  | 'RELOAD_REFUSED'
+  | 'STORE_UNSAFE'
+  | 'WARNINGS'
+
+interface Kind {
+  readonly severity: Severity
+  readonly means: string
+}
+
+/** Every problem, with its severity and meaning. ERRORS.md is made of it. */
+export const problemCatalogue: Readonly<Record<ProblemCause, Kind>> = {
+  RECOVERING: {
+    severity: 'notice',
+    means: 'A recovery is under way: mail is accepted, and nothing is attempted yet',
+  },
+  LANE_DAMAGED: { severity: 'critical', means: 'A lane stands still, because its log is damaged' },
+  MESSAGES_DAMAGED: {
+    severity: 'critical',
+    means: 'The recovery could not read messages: no verb reaches them',
+  },
+  DELIVERIES_HELD: {
+    severity: 'critical',
+    means: 'The disk does not answer a synced write: no delivery begins',
+  },
+  DISK_HANGS: { severity: 'warning', means: 'A synced write has been under way for more than a second' },
+  DISK_FULL: {
+    severity: 'critical',
+    means: 'The disk has too little room, or too few inodes: new mail is refused',
+  },
+  DISK_LOW: { severity: 'warning', means: 'The disk has less than 512 MiB free' },
+  DESTINATION_DEAD: { severity: 'warning', means: 'A destination does not answer, and rests' },
+  DESTINATIONS_SUSPENDED: {
+    severity: 'notice',
+    means: 'An operator has suspended destinations: mail for them waits',
+  },
+  CERTIFICATE_EXPIRED: { severity: 'critical', means: 'The certificate that clients are shown has expired' },
+  CERTIFICATE_EXPIRES: { severity: 'warning', means: 'That certificate expires within 14 days' },
+  RELOAD_REFUSED: { severity: 'warning', means: 'The last reload was refused: the files of before are used' },
+  STORE_UNSAFE: { severity: 'warning', means: 'The file system does not keep what a queue relies on' },
+  WARNINGS: { severity: 'warning', means: 'A `warning` of the last hour' },
+}
+
 export interface Problem {
-  readonly code: string
-  readonly severity: 'critical' | 'warning' | 'notice'
+  readonly code: ProblemCause
+  readonly severity: Severity
   /** A sentence. */
   readonly text: string
   readonly subject: { readonly lane?: number; readonly transport?: string; readonly name?: string }
@@ -52,9 +108,14 @@ const directoryPage = 'src/directory/README.md'
 const servePage = 'src/relay/SERVE.md'
 const operatingPage = 'tools/commands/OPERATING.md'
 
-type Told = Omit<Problem, 'subject' | 'help'> & Partial<Problem>
+type Told = Partial<Problem> & { readonly code: ProblemCause; readonly text: string }
 
-const problem = (told: Told): Problem => ({ subject: {}, help: null, ...told })
+const problem = (told: Told): Problem => ({
+  subject: {},
+  help: null,
+  severity: problemCatalogue[told.code].severity,
+  ...told,
+})
 
 /** The worst first. */
 export function problemsOf(known: Known): Problem[] {
@@ -68,14 +129,12 @@ function* ofQueue({ statistics }: Known): Generator<Problem> {
   if (recovering)
     yield problem({
       code: 'RECOVERING',
-      severity: 'notice',
       text: 'A recovery reads what was being worked on: mail is accepted, and nothing is attempted yet.',
     })
   for (const { lane, damage } of lanes)
     if (damage !== undefined)
       yield problem({
         code: 'LANE_DAMAGED',
-        severity: 'critical',
         text: `Lane ${lane} stands still: ${damage}.`,
         subject: { lane },
         help: `${directoryPage}#damage`,
@@ -83,21 +142,18 @@ function* ofQueue({ statistics }: Known): Generator<Problem> {
   if (damagedCount > 0)
     yield problem({
       code: 'MESSAGES_DAMAGED',
-      severity: 'critical',
       text: `${countText(damagedCount, 'message')} that the recovery could not read: no verb reaches them.`,
       help: `${directoryPage}#damage`,
     })
   if (deliveries.isHeld)
     yield problem({
       code: 'DELIVERIES_HELD',
-      severity: 'critical',
       text: `The disk has not answered a synced write for ${seconds(journal.syncUnderWayMs)}: no delivery begins.`,
       help: `${directoryPage}#a-disk-that-hangs`,
     })
   else if (journal.syncUnderWayMs > 1000)
     yield problem({
       code: 'DISK_HANGS',
-      severity: 'warning',
       text: `A synced write has been under way for ${seconds(journal.syncUnderWayMs)}.`,
       help: `${directoryPage}#a-disk-that-hangs`,
     })
@@ -107,7 +163,6 @@ function* ofRoom({ statistics, room }: Known): Generator<Problem> {
   if (room?.isShort === true || statistics.journal.diskFull)
     yield problem({
       code: 'DISK_FULL',
-      severity: 'critical',
       text:
         room?.shortOf === 'files'
           ? 'The disk has too few free inodes: no new mail is accepted.'
@@ -117,7 +172,6 @@ function* ofRoom({ statistics, room }: Known): Generator<Problem> {
   else if (room !== undefined && room.freeBytes < lowBytes)
     yield problem({
       code: 'DISK_LOW',
-      severity: 'warning',
       text: `The disk has ${Math.floor(room.freeBytes / 1024 / 1024)} MiB free.`,
       help: `${directoryPage}#a-full-disk`,
     })
@@ -141,7 +195,6 @@ function* ofDestinations({ statistics }: Known): Generator<Problem> {
     if (state.kind === 'dead')
       yield problem({
         code: 'DESTINATION_DEAD',
-        severity: 'warning',
         text: `${name} (${transport}) does not answer: ${state.reason.text}`,
         subject: { transport, name },
         help: `${operatingPage}#acting-on-mail`,
@@ -150,14 +203,12 @@ function* ofDestinations({ statistics }: Known): Generator<Problem> {
   if (ordered.length > 0)
     yield problem({
       code: 'DESTINATIONS_SUSPENDED',
-      severity: 'notice',
       text: `An operator has suspended ${suspendedNames(ordered)}: mail for it waits.`,
       help: `${operatingPage}#suspending-destinations`,
     })
   if (dead.length > deadShownMax)
     yield problem({
       code: 'DESTINATION_DEAD',
-      severity: 'warning',
       text: `${countText(dead.length - deadShownMax, 'more destination')} do not answer.`,
       help: `${operatingPage}#acting-on-mail`,
     })
@@ -168,21 +219,18 @@ function* ofRelay({ facts, warnings, wallMs }: Known): Generator<Problem> {
   if (certificateExpiresAt !== undefined && certificateExpiresAt <= wallMs)
     yield problem({
       code: 'CERTIFICATE_EXPIRED',
-      severity: 'critical',
       text: `The certificate has expired on ${dateOf(certificateExpiresAt)}.`,
       help: `${servePage}#ports-and-tls`,
     })
   else if (certificateExpiresAt !== undefined && certificateExpiresAt - wallMs < expirySoonMs)
     yield problem({
       code: 'CERTIFICATE_EXPIRES',
-      severity: 'warning',
       text: `The certificate expires on ${dateOf(certificateExpiresAt)}.`,
       help: `${servePage}#ports-and-tls`,
     })
   if (isReloadRefused)
     yield problem({
       code: 'RELOAD_REFUSED',
-      severity: 'warning',
       text: 'The last reload was refused, and the files of before are used: the log says why.',
       help: `${servePage}#changed-files`,
     })
@@ -190,12 +238,11 @@ function* ofRelay({ facts, warnings, wallMs }: Known): Generator<Problem> {
     if (code === 'FILE_SYSTEM')
       yield problem({
         code: 'STORE_UNSAFE',
-        severity: 'warning',
         text: sentence(message),
         help: directoryPage,
       })
     else if (wallMs - at < warnedMs)
-      yield problem({ code: 'WARNINGS', severity: 'warning', text: `${code}: ${sentence(message)}` })
+      yield problem({ code: 'WARNINGS', text: `${code}: ${sentence(message)}` })
 }
 
 const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`

@@ -23,8 +23,8 @@ type OwnCode =
   | 'NOT_READY'
   | 'INTERNAL'
 
-/** Of the API itself; all other codes are those of the library. */
-const ownKinds: Readonly<Record<OwnCode, Kind>> = {
+/** Of the API itself; all other codes are those of the library. ERRORS.md is made of it. */
+export const ownKinds: Readonly<Record<OwnCode, Kind>> = {
   TOKEN_MISSING: { status: 401, means: 'The request has no bearer token' },
   TOKEN_INVALID: { status: 401, means: 'The token is none that this server knows' },
   TOKEN_EXPIRED: { status: 401, means: 'The time of the token is over' },
@@ -92,7 +92,7 @@ export class ProblemError extends Error {
   }
 }
 
-const kindOf = (code: ProblemCode): Kind =>
+export const kindOf = (code: ProblemCode): Kind =>
   code in ownKinds
     ? ownKinds[code as OwnCode]
     : { status: statuses[code as ErrorCode] ?? 500, means: errorCatalogue[code as ErrorCode].means }
