@@ -5,6 +5,7 @@ import type { LoadedGroup, NamedCommand } from './catalogue.js'
 import type { Command } from '../cli/command.js'
 import { optionNames } from './help-text.js'
 import { queueVariable } from '../cli/queue-path.js'
+import { storeVariable } from '../store/store-place.js'
 
 export function manPageOf(groups: readonly LoadedGroup[], version: string): string {
   return [
@@ -30,6 +31,12 @@ export function manPageOf(groups: readonly LoadedGroup[], version: string): stri
     '.TP',
     `.B ${queueVariable}`,
     ...paragraph('The queue of a command without `--queue`.'),
+    '.TP',
+    `.B ${storeVariable}`,
+    ...paragraph('The store of a command without `--store`: postgres://USER@HOST,HOST/DATABASE.'),
+    '.TP',
+    '.B PGPASSFILE',
+    ...paragraph('The file with the password of a store; ~/.pgpass by default.'),
     '.SH FILES',
     '.TP',
     '.I ./var/queue',

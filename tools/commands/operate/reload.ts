@@ -10,10 +10,11 @@ export const reload: OperatingCommand = operatingCommand(
     synopsis: '[--queue DIR] [--json]',
     options: jsonOption,
     notes:
-      'The files of --tls-cert and --tls-key, --auth, --relay-domains, --aliases, --routes, --dkim, --tls-policy, --relay-auth,\n' +
-      '--http-tokens, --http-tls-cert and --http-tls-key are read again, as SIGHUP does. If something is wrong with one of them\n' +
-      'all stays as it was. Open sessions go on. What stands on the command line of `waybill serve` itself, or in its\n' +
-      '--config, takes a restart, and so does a transport that --routes did not name at the start.',
+      'The files of --tls-cert, --tls-key, --auth, --relay-domains, --aliases, --routes, --limits, --shaping, --dkim,\n' +
+      '--tls-policy, --relay-auth, --http-tokens, --http-tls-cert, --http-tls-key and --scheduler-conf are read again, and of\n' +
+      '--config the parameters (-o), as SIGHUP does. If something is wrong with one of them all stays as it was. Open sessions\n' +
+      'go on. New transports of --routes begin. Other options, of the command line or of --config, take a restart, and so do\n' +
+      'the parameters that the relay names then.',
   },
   () => undefined,
   operate,
