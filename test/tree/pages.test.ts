@@ -84,3 +84,14 @@ test('the page of the benches names each of their files and folders', () => {
     .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name.replace(/\.ts$/, '')))
   expect(beside.filter((name) => !named.has(name))).toEqual([])
 })
+
+test('the page of the directory names each file of a queue', () => {
+  const source = readFileSync(join(root, 'src/disk/safe-directory.ts'), 'utf8')
+  const kinds = source.split('const kindOf')[1]!.split('\n}')[0]!
+  const names = [...kinds.matchAll(/^ {2}'?([\w.-]+)'?: '/gm)].map(([, name]) => name!)
+  expect(names).toContain('queue.json')
+  const shown = namesIn(firstColumn('src/directory/README.md', /^\| name +\|/)).map((name) =>
+    name.replace(/\/.*$/, ''),
+  )
+  expect(names.filter((name) => !name.endsWith('.new') && !shown.includes(name))).toEqual([])
+})
