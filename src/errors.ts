@@ -150,17 +150,23 @@ export class WaybillError extends Error {
   /** The reply for an SMTP client that waits for this. */
   readonly reply: SmtpReply
 
+  /** @param reason may end with the place already */
   constructor(code: ErrorCode, reason: string, place: Place = {}, cause?: unknown) {
-    const where = Object.entries(place)
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => `${name} ${String(value)}`)
-      .join(', ')
-    super(where === '' ? reason : `${reason} (${where})`, cause === undefined ? undefined : { cause })
+    super(withPlace(reason, place), cause === undefined ? undefined : { cause })
     this.code = code
     this.place = place
     const { code: number, enhanced } = errorCatalogue[code]
     this.reply = { code: number, enhanced }
   }
+}
+
+/** The message of an error that has crossed a thread or a socket names its place already. */
+function withPlace(reason: string, place: Place): string {
+  const where = Object.entries(place)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name} ${String(value)}`)
+    .join(', ')
+  return where === '' || reason.endsWith(` (${where})`) ? reason : `${reason} (${where})`
 }
 
 /** @param code undefined: any of ours */

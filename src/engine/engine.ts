@@ -106,6 +106,7 @@ export class Engine {
     })
     this.checkpointer = new Checkpointer(parts, {
       life: facts.life,
+      suffix: facts.checkpoint.suffix,
       reclaim: this.reclaim,
       onCapture: () => this.settle.room.capture(),
       onDurable: () => {

@@ -1,5 +1,6 @@
 /** What the API reads from the queue's files. */
 import { expect, test } from 'vitest'
+import { WaybillError } from '../../src/errors.js'
 import { inspected } from '../../src/http/inspection/inspected.js'
 import { eventsOf, httpStage, type HttpStage } from './stage.js'
 
@@ -44,6 +45,22 @@ test('the segments, the soundness and the past of a queue that runs are told', a
   const past = await get(stage, `/v1/log/at?position=${end}`)
   expect((past['lanes'] as { messageCount: number }[]).map(({ messageCount }) => messageCount)).toContain(3)
   expect(await get(stage, '/v1/log/at?position=999999999999')).toMatchObject({ code: 'OPTION_INVALID' })
+})
+
+test('the figures and the files agree on what a start would read', async () => {
+  const stage = await inspectedStage()
+  const { restart } = (await get(stage, '/v1/log/segments')) as { restart: { suffixBytes: number } }
+  const { journal } = (await get(stage, '/v1/queue')) as { journal: { suffixBytes: number } }
+  expect(restart.suffixBytes).toBeGreaterThan(0)
+  expect(journal.suffixBytes).toBe(restart.suffixBytes)
+})
+
+test('an error of a thread names its place once', async () => {
+  const stage = await inspectedStage()
+  const { detail, place } = await get(stage, '/v1/log/at?position=999999999999')
+  expect(String(detail).split('(option position)')).toHaveLength(2)
+  const crossed = new WaybillError('OPTION_INVALID', String(detail), place as object)
+  expect(crossed.message).toBe(detail)
 })
 
 test('an inspection tells how far it has come, and its result is the last event', async () => {

@@ -40,7 +40,7 @@ export interface QueueStatistics {
     readonly segmentCount: number
     readonly spareCount: number
     readonly diskFull: boolean
-    /** Bytes of the working suffix, which a recovery would read. */
+    /** Bytes that a recovery would read now: from the suffix of the last durable checkpoint on. */
     readonly suffixBytes: number
     /** Bytes appended and not yet durable. */
     readonly stagedBytes: number
@@ -61,7 +61,7 @@ export interface QueueStatistics {
 
 export function statistics(parts: Parts, engine: Engine): QueueStatistics {
   const { journal, lanes, active, garbage, options } = parts
-  const { end, inFlightSinceMs } = journal
+  const { durableEnd, inFlightSinceMs } = journal
   const { gate } = engine.dispatch
   return {
     recovering: engine.isRecovering,
@@ -86,7 +86,7 @@ export function statistics(parts: Parts, engine: Engine): QueueStatistics {
       segmentCount: garbage.of(journalLog).existingCount,
       spareCount: journal.spares.readyCount,
       diskFull: journal.spares.diskFull,
-      suffixBytes: end - (active.earliestStart ?? end),
+      suffixBytes: durableEnd - engine.checkpointer.suffix,
       stagedBytes: journal.stagedBytes,
       ...journal.statistics,
       checkpointCount: engine.checkpointer.count,

@@ -5,7 +5,7 @@
  * 3. When the record is durable, lanes are trusted further.
  * 4. Only when a batch behind it is durable, too, segments are released and recycled. */
 import type { Timer } from '../../base/clock.js'
-import { position } from '../../base/position.js'
+import { position, type Position } from '../../base/position.js'
 import type { Journal } from '../../log/journal.js'
 import { encodeCheckpoint } from '../../record/checkpoint.js'
 import { frameBytes, kinds } from '../../record/frame.js'
@@ -18,6 +18,8 @@ import { isNothing, type Reclaim } from './reclaim.js'
 export interface CheckpointerOptions {
   /** The number of this life. */
   readonly life: number
+  /** Where the checkpoint that this life began with has its suffix. */
+  readonly suffix: Position
   readonly reclaim: Reclaim
   readonly onCapture: () => void
   /** The checkpoint is durable: lanes are trusted further. */
@@ -36,15 +38,22 @@ export class Checkpointer {
   /** Something else than the journal has gone on since the last capture. */
   #isOutdated = false
   #count = 0
+  #suffix: Position
 
   constructor(parts: Parts, options: CheckpointerOptions) {
     this.#parts = parts
     this.#options = options
+    this.#suffix = options.suffix
   }
 
   /** Checkpoints taken in this life. */
   get count(): number {
     return this.#count
+  }
+
+  /** A start now would read the journal from here on: the suffix of the last durable one. */
+  get suffix(): Position {
+    return this.#suffix
   }
 
   /** Recovery has ended: takes the first one. */
@@ -136,6 +145,7 @@ export class Checkpointer {
     this.#groupCount = Math.max(this.#groupCount, captured.groupCount + 1)
     for (const { lane, envelopesEnd } of captured.checkpoint.lanes) lanes.get(lane).trustedEnd = envelopesEnd
     keys.vouched()
+    this.#suffix = captured.checkpoint.suffix
     this.#count++
     this.#options.onDurable()
     const garbage = this.#options.reclaim.confirm(captured)
