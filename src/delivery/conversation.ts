@@ -5,6 +5,9 @@ export interface ConversationLine {
   readonly by: 'client' | 'server'
   /** One command, or a reply of one line or several. */
   readonly text: string
+  /** Of a command its number in the conversation, from 1; of a reply that of the command which it
+   * answers. A greeting has none. */
+  readonly command?: number
 }
 
 /** Of one transaction; the first over a connection has the greeting, too. */
@@ -27,18 +30,40 @@ export class Transcript {
   #head: ConversationLine[] = []
   #tail: ConversationLine[] = []
   #leftOutCount = 0
+  /** Commands so far, and those with a reply: servers answer in the order of the commands. */
+  #commandCount = 0
+  #answeredCount = 0
+  #isSecret = false
+
   /** What is said is a secret, or leads to one. */
-  isSecret = false
+  get isSecret(): boolean {
+    return this.#isSecret
+  }
+
+  /** The replies to a secret are not taken down: behind it nothing waits for one. */
+  set isSecret(isSecret: boolean) {
+    this.#isSecret = isSecret
+    this.#answeredCount = this.#commandCount
+  }
 
   add(by: ConversationLine['by'], said: string): void {
-    if (this.isSecret) return
+    if (this.#isSecret) return
     const text = said.trimEnd().slice(0, textCharsMax)
     if (text === '') return
-    if (this.#head.length < headMax) return void this.#head.push({ by, text })
-    this.#tail.push({ by, text })
+    const command = this.#numberOf(by)
+    const line: ConversationLine = command === 0 ? { by, text } : { by, text, command }
+    if (this.#head.length < headMax) return void this.#head.push(line)
+    this.#tail.push(line)
     if (this.#tail.length <= tailMax) return
     this.#tail.shift()
     this.#leftOutCount++
+  }
+
+  /** A reply that no command waits for is one more to the last: to the data behind DATA. */
+  #numberOf(by: ConversationLine['by']): number {
+    if (by === 'client') return ++this.#commandCount
+    this.#answeredCount = Math.min(this.#answeredCount + 1, this.#commandCount)
+    return this.#answeredCount
   }
 
   /** All since the last time. */
@@ -47,6 +72,8 @@ export class Transcript {
     this.#head = []
     this.#tail = []
     this.#leftOutCount = 0
+    this.#commandCount = 0
+    this.#answeredCount = 0
     return taken
   }
 }

@@ -26,6 +26,33 @@ test('of many lines the first and the last stay, and how many are missing is tol
   expect(transcript.take()).toEqual({ lines: [], leftOutCount: 0 })
 })
 
+test('a reply has the number of its command, with pipelining too', () => {
+  const transcript = new Transcript()
+  transcript.add('server', '220 mx')
+  transcript.add('client', 'EHLO relay')
+  transcript.add('server', '250 8BITMIME')
+  transcript.add('client', 'AUTH …')
+  transcript.isSecret = true
+  transcript.add('server', '334 ')
+  transcript.isSecret = false
+  for (const command of ['MAIL', 'RCPT a', 'RCPT b', 'DATA']) transcript.add('client', command)
+  for (const reply of ['250 sender', '250 a', '550 b', '354 go', '250 queued'])
+    transcript.add('server', reply)
+  const { lines } = transcript.take()
+  const numbers = lines.filter(({ by }) => by === 'server').map(({ text, command }) => [text, command])
+  expect(numbers).toEqual([
+    ['220 mx', undefined],
+    ['250 8BITMIME', 1],
+    ['250 sender', 3],
+    ['250 a', 4],
+    ['550 b', 5],
+    ['354 go', 6],
+    ['250 queued', 6],
+  ])
+  transcript.add('client', 'RSET')
+  expect(transcript.take().lines).toEqual([{ by: 'client', text: 'RSET', command: 1 }])
+})
+
 test('a long line is cut, and a secret leaves none', () => {
   const transcript = new Transcript()
   transcript.add('server', 'x'.repeat(100_000))

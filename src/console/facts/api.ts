@@ -115,7 +115,12 @@ export interface WaitingLimit {
 export interface Conversation {
   readonly at: number
   readonly server: string
-  readonly lines: readonly { readonly by: 'client' | 'server'; readonly text: string }[]
+  readonly lines: readonly {
+    readonly by: 'client' | 'server'
+    readonly text: string
+    /** Of a command its number, of a reply that of the command which it answers. */
+    readonly command?: number
+  }[]
   readonly leftOutCount: number
 }
 

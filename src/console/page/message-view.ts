@@ -2,7 +2,8 @@
  * Invariant: HTML of a message is shown in a frame that can do nothing, and text as text. */
 import { html, nothing, type TemplateResult } from '/vendor/lit-html/lit-html.js'
 import type { Conversation, HistoryRecord, Message, Note, Part } from '../facts/api.js'
-import { bytesText, counted, senderText, shown, shownLines } from '../facts/format.js'
+import { exchangesOf, folded, type Exchange } from '../facts/conversation.js'
+import { bytesText, counted, digits, senderText, shown, shownLines } from '../facts/format.js'
 import { stepOf, stepOfEntry, type Step } from '../facts/history.js'
 import { countIn, dueText, reasonText } from '../facts/mail-words.js'
 import { addressOf } from '../facts/place.js'
@@ -15,12 +16,13 @@ import { empty, foreign, time } from '../parts/pieces.js'
 
 export function messageView(app: App): TemplateResult {
   const { one, messages: list } = app
+  const subject = subjectOf(app)
   const back = addressOf({ view: 'messages', filter: list.filter })
   return html`
     <nav class="crumbs" aria-label="Where"><a href=${back}>← Messages</a></nav>
     <div class="title">
-      <h1 tabindex="-1">${foreign(subjectOf(app) ?? one.id, 500)}</h1>
-      <p class="hint"><code>${shown(one.id, 100)}</code></p>
+      <h1 tabindex="-1">${foreign(subject ?? one.id, 500)}</h1>
+      ${subject === undefined ? nothing : html`<p class="hint"><code>${shown(one.id, 100)}</code></p>`}
     </div>
     ${messageFacts(app)}
     <div class="two">
@@ -249,18 +251,41 @@ function conversations(app: App): TemplateResult {
 }
 
 function conversation({ feed }: App, { at, server, lines, leftOutCount }: Conversation): TemplateResult {
-  const speaker = { client: 'relay', server: 'server' } as const
+  const [first, between, last] = folded(exchangesOf(lines))
+  const refusedCount = between.filter(({ isRefused }) => isRefused).length
   return html`<h3>${foreign(server, 260)} ${time(at, feed.nowMs)}</h3>
-    <ol class="conversation">
-      ${lines.map(
-        ({ by, text }) =>
-          html`<li class=${by}>
-            <span>${speaker[by]}</span> <code><bdi>${shownLines(text)}</bdi></code>
-          </li>`,
-      )}
-    </ol>
+    ${exchangeList(first)}
+    ${
+      between.length === 0
+        ? nothing
+        : html`<details class="between">
+            <summary>
+              ${counted(between.length, 'more command')}${refusedCount === 0 ? nothing : `, ${digits(refusedCount)} of them refused`}
+            </summary>
+            ${exchangeList(between)}
+          </details>`
+    }
+    ${exchangeList(last)}
     ${leftOutCount === 0 ? nothing : html`<p class="hint">${counted(leftOutCount, 'line')} in between left out.</p>`}`
 }
+
+function exchangeList(exchanges: readonly Exchange[]): TemplateResult | typeof nothing {
+  if (exchanges.length === 0) return nothing
+  return html`<ol class="conversation">
+    ${exchanges.map(
+      ({ command, replies, isRefused }) =>
+        html`<li>
+          ${command === undefined ? nothing : spoken('relay', command)}
+          ${replies.map((reply) => spoken('server', reply, isRefused))}
+        </li>`,
+    )}
+  </ol>`
+}
+
+const spoken = (by: 'relay' | 'server', text: string, isRefused: boolean = false): TemplateResult =>
+  html`<p class=${by}>
+    <span>${by}</span>${isRefused ? icon('warning') : nothing}<code><bdi>${shownLines(text)}</bdi></code>
+  </p>`
 
 function timeline(app: App, history: Asked<readonly HistoryRecord[]>): TemplateResult {
   if (history.kind === 'asked') return html`<p class="pending" role="status">Reading the log …</p>`

@@ -9,7 +9,7 @@ import { viewHeaders, type Views } from '../content/views.js'
 import { ProblemError } from '../wire/problem-details.js'
 import { leftSignal } from './client.js'
 import type { ApiParts, ApiRequest, Route } from './route.js'
-import { instant, list, object, orNull, text } from './schemas.js'
+import { count, instant, list, object, orNull, text } from './schemas.js'
 
 /** Messages that are taken apart at once. */
 const readingMax = 4
@@ -24,7 +24,19 @@ const quiet = {
 const conversation = object({
   at: instant,
   server: text,
-  lines: list(object({ by: { enum: ['client', 'server'] }, text })),
+  lines: list(
+    object(
+      {
+        by: { enum: ['client', 'server'] },
+        text,
+        command: {
+          ...count,
+          description: 'of a command its number, of a reply that of the command which it answers',
+        },
+      },
+      ['command'],
+    ),
+  ),
   leftOutCount: { type: 'integer', minimum: 0, description: 'lines between the first ones and the last' },
 })
 
