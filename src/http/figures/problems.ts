@@ -195,9 +195,9 @@ function* ofDestinations({ statistics }: Known): Generator<Problem> {
     if (state.kind === 'dead')
       yield problem({
         code: 'DESTINATION_DEAD',
-        text: `${name} (${transport}) does not answer: ${state.reason.text}`,
+        text: `${name} (${transport}) is dead: ${state.reason.text}`,
         subject: { transport, name },
-        help: `${operatingPage}#acting-on-mail`,
+        help: `${operatingPage}#dead-destinations`,
       })
   const ordered = statistics.destinations.filter(isOrdered)
   if (ordered.length > 0)
@@ -209,8 +209,8 @@ function* ofDestinations({ statistics }: Known): Generator<Problem> {
   if (dead.length > deadShownMax)
     yield problem({
       code: 'DESTINATION_DEAD',
-      text: `${countText(dead.length - deadShownMax, 'more destination')} do not answer.`,
-      help: `${operatingPage}#acting-on-mail`,
+      text: `${countText(dead.length - deadShownMax, 'more destination')} are dead.`,
+      help: `${operatingPage}#dead-destinations`,
     })
 }
 
