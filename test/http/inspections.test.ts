@@ -21,7 +21,8 @@ const get = async (stage: HttpStage, path: string): Promise<Record<string, unkno
 
 test('ages by domain are those of the messages that wait', async () => {
   const stage = await inspectedStage()
-  const { heads, rows } = await get(stage, '/v1/qshape?lane=deferred&buckets=3')
+  const { heads, rows, domainCount } = await get(stage, '/v1/qshape?lane=deferred&buckets=3')
+  expect(domainCount).toBe(2)
   expect(heads).toEqual(['5', '10', '10+'])
   expect(rows).toEqual([
     { domain: 'TOTAL', total: 3, buckets: [3, 0, 0] },
@@ -29,6 +30,7 @@ test('ages by domain are those of the messages that wait', async () => {
     { domain: 'example.com', total: 1, buckets: [1, 0, 0] },
   ])
   const bySender = await get(stage, '/v1/qshape?lane=deferred&by=sender&limit=1')
+  expect(bySender['domainCount']).toBe(1)
   expect(bySender['rows']).toMatchObject([{ total: 3 }, { domain: 'example.org', total: 3 }])
   expect(await get(stage, '/v1/qshape?lane=heaven')).toMatchObject({ code: 'REQUEST_INVALID' })
 })

@@ -106,7 +106,7 @@ function checkedTarget(target: SuspensionTarget): SuspensionTarget {
   const { transport, nexthop } = target
   checkNames({ transport, nexthop })
   if (transport === undefined && nexthop === undefined)
-    throw new WaybillError('OPTION_INVALID', 'a transport, a nexthop or both are suspended', {
+    throw new WaybillError('OPTION_INVALID', 'expected a transport, a nexthop or both', {
       option: 'nexthop',
     })
   return { transport, nexthop }

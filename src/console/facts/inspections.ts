@@ -2,6 +2,8 @@
  * An inspection reads the disk and takes its time; what is live stands in api.ts. */
 
 export interface AgeShape {
+  /** All domains that mail waits for; the rows are those of most of it. */
+  readonly domainCount: number
   /** Minutes at which each bucket ends. */
   readonly heads: readonly string[]
   readonly rows: readonly {

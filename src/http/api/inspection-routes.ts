@@ -58,6 +58,7 @@ export const inspectionRoutes = (parts: ApiParts): Route[] => [
         schema: object({
           heads: { ...list(text), description: 'where each bucket ends, minutes' },
           rows: list(object({ domain: text, total: count, buckets: list(count) })),
+          domainCount: { ...count, description: 'all of them' },
           findings,
         }),
       },
@@ -108,7 +109,7 @@ export const inspectionRoutes = (parts: ApiParts): Route[] => [
     path: '/v1/log/at',
     scope: 'read',
     summary: 'Counts the queue as it was when the journal ended at a position',
-    query: { position: { type: 'integer', minimum: 0 } },
+    query: { position: { type: 'integer', minimum: 0, description: 'absent: where it ends now' } },
     answers: {
       200: {
         means: 'messages by lane',
@@ -120,11 +121,11 @@ export const inspectionRoutes = (parts: ApiParts): Route[] => [
         }),
       },
     },
-    handle: (request, reply) => {
-      const position = request.query['position'] as number | undefined
-      if (position === undefined) throw new ProblemError('REQUEST_INVALID', 'a position is wanted')
-      return inspect(parts, request, reply, { kind: 'at', position })
-    },
+    handle: (request, reply) =>
+      inspect(parts, request, reply, {
+        kind: 'at',
+        position: request.query['position'] as number | undefined,
+      }),
   },
   {
     method: 'GET',

@@ -176,8 +176,8 @@ export const queueRoutes = (parts: ApiParts): Route[] => [
 ]
 
 const target = {
-  transport: { ...text, description: 'absent: every one' },
-  nexthop: { ...text, description: 'absent: every one' },
+  transport: { ...text, description: 'absent: every one; one of the two is there' },
+  nexthop: { ...text, description: 'absent: every one; one of the two is there' },
 }
 
 const destinationsIn = (query: ApiRequest['query']): number | undefined =>

@@ -84,7 +84,11 @@ async function qshape(
   const isCounted = ({ where, lane }: MetMessage): boolean =>
     wanted.some((one) => selectsLane(one, where, lane))
   await countAges(ages, messages, { bySender: by === 'sender', isCounted, nowMs }, report)
-  return { heads: ages.heads, rows: [ages.total, ...ages.domains.slice(0, limit)] }
+  return {
+    heads: ages.heads,
+    rows: [ages.total, ...ages.domains.slice(0, limit)],
+    domainCount: ages.domains.length,
+  }
 }
 
 async function segments({ directory, snapshot, report }: Inspection): Promise<Record<string, unknown>> {
@@ -157,9 +161,9 @@ function shownRecord({ payload, timeMs, ...record }: LoggedRecord): ShownRecord 
 
 async function at(
   { directory, snapshot, report, onProgress }: Inspection,
-  wanted: number,
+  wanted: number | undefined,
 ): Promise<Record<string, unknown>> {
-  const past = await snapshotAt(directory, snapshot, position(wanted))
+  const past = await snapshotAt(directory, snapshot, wanted === undefined ? snapshot.end : position(wanted))
   if (past.kind === 'gone')
     throw new WaybillError(
       'OPTION_INVALID',

@@ -9,7 +9,8 @@ export type InspectionOrder =
   | { readonly kind: 'segments' }
   | { readonly kind: 'verify' }
   | { readonly kind: 'history'; readonly id: string }
-  | { readonly kind: 'at'; readonly position: number }
+  /** Without a position where the journal ends. */
+  | { readonly kind: 'at'; readonly position: number | undefined }
 
 export interface QshapeOrder {
   readonly kind: 'qshape'
