@@ -217,6 +217,19 @@ export async function fakeRelay(options: FakeRelayOptions): Promise<FakeRelay> {
     ],
     [/^\/v1\/queues$/, (_request, response) => json(response, options.queues ?? plainQueues)],
     [/^\/v1\/qshape$/, (_request, response) => json(response, qshape)],
+    [
+      /^\/v1\/log\/at$/,
+      (_request, response) =>
+        json(response, {
+          position: 0,
+          activeCount: 1180,
+          lanes: [
+            { lane: 2, queue: 'deferred', intervalMs: 300_000, messageCount: 4711 },
+            { lane: 1, queue: 'hold', intervalMs: null, messageCount: 31 },
+          ],
+          findings: [],
+        }),
+    ],
     [/^\/v1\/log\/segments$/, (_request, response) => json(response, picture)],
     [
       /^\/v1\/log\/verify$/,
@@ -407,16 +420,25 @@ const note = {
   ranges: [0, 0],
 }
 const envelope = { id: '01J00041', sender: 'billing@shop.example.com', recipientCount: 1, dataBytes: 18_000 }
+const pipelined = [
+  'MAIL FROM:<billing@shop.example.com>',
+  ...Array.from({ length: 50 }, (_, i) => `RCPT TO:<customer-${i}@example.net>`),
+  'DATA',
+]
+const replyTo = (text: string, i: number): string =>
+  text === 'DATA' ? '354 go on' : i % 16 === 15 ? `550 5.1.1 no customer-${i - 1} here` : '250 2.1.5 Ok'
 const conversations = [
   {
     at: Date.now() - 240_000,
     server: 'mx.example.net:25',
     lines: [
       { by: 'server', text: '220 mx.example.net ESMTP <b>hi</b>\u202e' },
-      { by: 'client', text: 'EHLO relay.example.org' },
-      { by: 'server', text: '250-mx.example.net\r\n250-PIPELINING\r\n250 8BITMIME' },
-      { by: 'client', text: 'MAIL FROM:<ada@example.org>' },
-      { by: 'server', text: '451 4.2.1 try later' },
+      { by: 'client', text: 'EHLO relay.example.org', command: 1 },
+      { by: 'server', text: '250-mx.example.net\r\n250-PIPELINING\r\n250 8BITMIME', command: 1 },
+      // Pipelined: all commands, then all replies.
+      ...pipelined.map((text, i) => ({ by: 'client', text, command: i + 2 })),
+      ...pipelined.map((text, i) => ({ by: 'server', text: replyTo(text, i), command: i + 2 })),
+      { by: 'server', text: '250 2.0.0 Ok: queued as 4F1C', command: pipelined.length + 1 },
     ],
     leftOutCount: 2,
   },
@@ -437,6 +459,7 @@ const qshape = {
     { domain: 'example.org', total: 3000, buckets: [100, 80, 90, 290, 500, 700, 800, 300, 100, 40] },
     { domain: 'example.edu', total: 644, buckets: [10, 10, 10, 10, 100, 100, 100, 200, 100, 4] },
   ],
+  domainCount: 43,
   findings: [],
 }
 

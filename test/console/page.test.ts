@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Message } from '../../src/console/facts/api.js'
+import { filterNames } from '../../src/console/facts/place.js'
 import { consolePages } from '../../tools/commands/serve/console-pages.js'
 import { hasChromium, launch, openPage } from './browser.js'
 import {
@@ -56,6 +57,7 @@ const places: readonly [path: string, text: string][] = [
   ['#/destinations', 'example.edu'],
   ['#/log', 'Lives so far'],
   ['#/queues', 'adopted: its home is mx2'],
+  ['#/nosuch', 'There is no such page'],
 ]
 
 const shows = (page: Page, text: string): Promise<void> => page.getByText(text).first().waitFor()
@@ -64,8 +66,8 @@ const shows = (page: Page, text: string): Promise<void> => page.getByText(text).
 const widthPx = (page: Page): Promise<unknown> =>
   page.evaluate('Math.max(document.documentElement.scrollWidth, innerWidth)')
 
-/** Serious findings of axe, with where they are. */
-async function seriousFindings(page: Page, rules?: readonly string[]): Promise<string[]> {
+/** Findings of axe, with where they are. */
+async function findingsOfAxe(page: Page, rules?: readonly string[]): Promise<string[]> {
   // By the protocol of the debugger, which no policy of the page keeps out.
   await page.evaluate(axe)
   const { violations } = (await page.evaluate(
@@ -73,29 +75,31 @@ async function seriousFindings(page: Page, rules?: readonly string[]): Promise<s
   )) as {
     violations: { id: string; impact: string; nodes: { html: string }[] }[]
   }
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`)
+  return violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`,
+  )
 }
 
 describe.skipIf(!hasChromium)('the page', () => {
-  // What depends on colours is looked at in both schemes.
-  for (const [colorScheme, rules] of [
-    ['light', undefined],
-    ['dark', ['color-contrast']],
+  // What depends on colours is looked at in both schemes, what depends on room at both widths.
+  for (const [colorScheme, width, rules] of [
+    ['light', 1280, undefined],
+    ['light', 390, undefined],
+    ['dark', 1280, ['color-contrast']],
   ] as const)
-    test(`has no serious finding of axe in any view, ${colorScheme}`, async () => {
+    test(`has no finding of axe in any view, ${colorScheme}, ${width} px wide`, async () => {
       await withRelay({}, async (_relay, origin) => {
-        const { page, end } = await openPage(browser, origin, { colorScheme })
+        const viewport = { width, height: 800 }
+        const { page, end } = await openPage(browser, origin, { colorScheme, viewport })
         for (const [place, text] of places) {
           await page.goto(`${origin}/${place}`)
           await shows(page, text)
-          expect({ place, findings: await seriousFindings(page, rules) }).toEqual({ place, findings: [] })
+          expect({ place, findings: await findingsOfAxe(page, rules) }).toEqual({ place, findings: [] })
         }
         await page.goto(`${origin}/#/messages`)
         await page.getByRole('button', { name: 'Delete …' }).click()
         await shows(page, 'Nothing undoes this')
-        expect(await seriousFindings(page, rules)).toEqual([])
+        expect(await findingsOfAxe(page, rules)).toEqual([])
         await end()
       })
     })
@@ -108,6 +112,108 @@ describe.skipIf(!hasChromium)('the page', () => {
         await shows(page, text)
         expect({ place, widthPx: await widthPx(page) }).toEqual({ place, widthPx: 360 })
       }
+      await end()
+    })
+  })
+
+  test('scrolls sideways in no view, however long the names in it are', async () => {
+    const long = `${'long-name-'.repeat(24)}@${'label.'.repeat(30)}example`
+    const value = encodeURIComponent(long)
+    const messageAt = (index: number): Message => ({
+      ...plainMessage(index),
+      sender: long,
+      recipients: [`r-${index}@example.net`],
+    })
+    const destination = { ...plainDestination(0), name: long, nexthop: long }
+    const problem = { ...problems[0], text: `${long} is dead`, subject: { transport: 'smtp', name: long } }
+    const queues = {
+      store: long,
+      timeline: 1,
+      standbyCount: 1,
+      unsafe: [long],
+      queues: [plainQueue(long, { home: long, owner: 'mx1', address: long })],
+    }
+    const header = [
+      { name: 'Subject', value: long },
+      { name: long, value: long },
+    ]
+    const options = {
+      messageAt,
+      destinations: [destination],
+      problems: [problem],
+      queues,
+      header,
+      text: long,
+    }
+    const filters = filterNames.map((name) => `#/messages?${name}=${value}`)
+    const views = ['#/now', '#/messages/01J', '#/destinations', '#/log', '#/queues', '#/messages', ...filters]
+    await withRelay(options, async (_relay, origin) => {
+      for (const width of [1280, 390]) {
+        const { page, end } = await openPage(browser, origin, { viewport: { width, height: 800 } })
+        for (const place of views) {
+          await page.goto(`${origin}/${place}`)
+          await shows(page, place === '#/log' ? 'Lives so far' : 'long-name-')
+          expect({ place, widthPx: await widthPx(page) }).toEqual({ place, widthPx: width })
+        }
+        // A long sender does not hide the recipient.
+        const [row, to] = [page.locator('a.row').first(), page.locator('a.row bdi:last-of-type').first()]
+        const [outer, inner] = [await row.boundingBox(), await to.boundingBox()]
+        expect(inner!.width).toBeGreaterThan(60)
+        expect(inner!.x + inner!.width).toBeLessThan(outer!.x + outer!.width)
+        await page.getByRole('button', { name: 'Hold …' }).click()
+        await shows(page, 'Hold 300 messages')
+        expect(await page.evaluate('document.querySelector("dialog").scrollWidth')).toBeLessThan(width)
+        await end()
+      }
+    })
+  })
+
+  test('shows each reply under its command, and folds a long conversation', async () => {
+    await withRelay({}, async (_relay, origin) => {
+      const { page, end } = await openPage(browser, origin)
+      await page.goto(`${origin}/#/messages/01J00041`)
+      await shows(page, '34 more commands, 2 of them refused')
+      const first = page.locator('.conversation li').filter({ hasText: 'MAIL FROM' })
+      expect(((await first.textContent()) ?? '').replaceAll(/\s+/g, ' ').trim()).toMatch(
+        /^relay MAIL FROM:<billing@shop.example.com> server 250 2.1.5 Ok$/,
+      )
+      const last = page.locator('.conversation li').last()
+      expect((await last.textContent()) ?? '').toMatch(/DATA[^]*354 go on[^]*250 2.0.0 Ok: queued/)
+      const refused = page.locator('.conversation li').filter({ hasText: 'customer-14@' })
+      expect(await refused.isVisible()).toBe(false)
+      await page.getByText('34 more commands').click()
+      expect(await refused.textContent()).toContain('550 5.1.1 no customer-14 here')
+      await end()
+    })
+  })
+
+  test('folds lanes without mail, and counts the messages of the others when asked', async () => {
+    await withRelay({}, async (_relay, origin) => {
+      const { page, end } = await openPage(browser, origin)
+      await page.goto(origin)
+      const lanes = page.getByRole('region', { name: 'Lanes' })
+      await lanes.waitFor()
+      expect(await lanes.getByRole('row').count()).toBe(6)
+      await lanes.getByRole('button', { name: 'Show 1 empty lane' }).click()
+      await lanes.getByRole('row').nth(6).waitFor()
+      await lanes.getByRole('button', { name: 'Count messages' }).click()
+      await lanes.getByText('Messages were counted').waitFor()
+      expect(await lanes.getByRole('row').filter({ hasText: 'deferred, 5m' }).textContent()).toContain(
+        '4\u202f711',
+      )
+      await end()
+    })
+  })
+
+  test('says beside the form what is missing there, and lets nothing be suspended by an empty one', async () => {
+    await withRelay({}, async (_relay, origin) => {
+      const { page, end } = await openPage(browser, origin)
+      await page.goto(`${origin}/#/destinations`)
+      const form = page.getByRole('region', { name: 'Act on any destination' })
+      await form.getByRole('button', { name: 'Suspend' }).click()
+      await form.getByText('To suspend, name a next hop, a transport or both.').waitFor()
+      expect(await form.locator('.trouble .icon.warning').count()).toBe(1)
+      await shows(page, 'and 40 more domains')
       await end()
     })
   })
@@ -269,7 +375,7 @@ describe.skipIf(!hasChromium)('the page', () => {
     await withRelay({}, async (_relay, origin) => {
       const { page, end } = await openPage(browser, origin, { timezoneId: 'Asia/Kolkata' })
       await page.goto(`${origin}/#/messages/01J00041`)
-      await shows(page, 'Times are yours, UTC+5:30')
+      await shows(page, 'Times are in your time zone, UTC+5:30')
       const times = await page.locator('.timeline time').first().textContent()
       expect(times).toMatch(/\d\d:\d\d:\d\d \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ/)
       await end()

@@ -17,7 +17,10 @@ test('a link leads another reader to the same place', () => {
     { requiredKeys: [] },
   )
   const place = fc.oneof(
-    fc.record({ view: fc.constantFrom('now', 'destinations', 'log', 'queues'), filter: fc.constant({}) }),
+    fc.record({
+      view: fc.constantFrom('now', 'destinations', 'log', 'queues', 'nowhere'),
+      filter: fc.constant({}),
+    }),
     fc.record({ view: fc.constant('messages'), filter }),
     fc.record({ view: fc.constant('messages'), id: text, filter: fc.constant({}) }),
   ) as fc.Arbitrary<Place>
@@ -33,8 +36,10 @@ test('the empty sender is the null sender, and any other empty value is none', (
   expect(filterText({ sender: '' })).toBe('messages from nobody (reports)')
 })
 
-test('a place that is not there is Now, and a broken link is no defect', () => {
-  expect(placeOf('#/nowhere').view).toBe('now')
+test('a place that is not there is said to be none, and a broken link is no defect', () => {
+  expect(placeOf('').view).toBe('now')
+  expect(placeOf('#/nosuch').view).toBe('nowhere')
+  expect(addressOf(placeOf('#/nosuch'))).toBe('#/nowhere')
   expect(placeOf('#/messages/%E0%A4%A').id).toBe('%E0%A4%A')
 })
 

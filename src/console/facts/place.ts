@@ -4,7 +4,8 @@
 import type { Selector } from './api.js'
 
 export const views = ['now', 'messages', 'destinations', 'log', 'queues'] as const
-export type View = (typeof views)[number]
+/** `nowhere`: an address that this page does not know. */
+export type View = (typeof views)[number] | 'nowhere'
 
 export interface Place {
   readonly view: View
@@ -24,6 +25,7 @@ export const filterNames = [
   'lane',
   'olderThan',
   'lastStatus',
+  'tag',
 ] as const
 export type FilterName = (typeof filterNames)[number]
 export type Filter = Readonly<Partial<Record<FilterName, string>>>
@@ -32,7 +34,7 @@ export type Filter = Readonly<Partial<Record<FilterName, string>>>
 export function placeOf(fragment: string): Place {
   const [path = '', query = ''] = fragment.replace(/^#\/?/, '').split(/\?(.*)/s, 2)
   const [first = '', id = ''] = path.split('/', 2)
-  const view = views.find((name) => name === first) ?? 'now'
+  const view = first === '' ? 'now' : (views.find((name) => name === first) ?? 'nowhere')
   if (view !== 'messages') return { view, filter: {} }
   const filter = filterOf(new URLSearchParams(query))
   return id === '' ? { view, filter } : { view, id: decoded(id), filter }
@@ -100,6 +102,7 @@ const filterWords: Readonly<Record<FilterName, string>> = {
   lane: 'in',
   olderThan: 'older than',
   lastStatus: 'with the last status',
+  tag: 'with the tag',
 }
 
 /** `messages from a@example.com, older than 2h`: what a filter means, for a heading. */

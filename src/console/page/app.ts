@@ -6,6 +6,7 @@ import { addressOf, placeOf, type Place } from '../facts/place.js'
 import { Client, errorText } from '../parts/client.js'
 import { Destinations } from './destinations.js'
 import { Feed } from '../parts/feed.js'
+import { LaneCounts } from './lane-counts.js'
 import { LogView } from './log.js'
 import { MessageList } from './message-list.js'
 import { OneMessage } from './one-message.js'
@@ -22,6 +23,7 @@ export class App {
   readonly outcomes: Outcomes
   readonly log: LogView
   readonly queues: QueuesView
+  readonly lanes: LaneCounts
   readonly dialog: VerbDialog
   place: Place = placeOf(location.hash)
   session: Session | undefined
@@ -45,6 +47,7 @@ export class App {
     this.destinations = new Destinations(this)
     this.log = new LogView(this)
     this.queues = new QueuesView(this)
+    this.lanes = new LaneCounts(this)
     this.dialog = new VerbDialog(this)
   }
 

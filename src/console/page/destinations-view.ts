@@ -7,7 +7,7 @@ import type { AgeShape } from '../facts/inspections.js'
 import { limitText, reasonText, stateMeaning, stateText, suspendedText } from '../facts/mail-words.js'
 import { addressOf, filterText } from '../facts/place.js'
 import type { App } from './app.js'
-import type { ShapeBy } from './destinations.js'
+import type { Destinations, Said, ShapeBy } from './destinations.js'
 import { icon } from '../parts/icons.js'
 import type { Asked } from './one-message.js'
 import { badge, empty, foreign, relativeTime } from '../parts/pieces.js'
@@ -17,9 +17,8 @@ export function destinationsView(app: App): TemplateResult {
   return html`
     <div class="title">
       <h1 tabindex="-1">Destinations</h1>
-      <p class="hint">
-        ${view.said === undefined ? 'Dead and suspended ones first, then those where most waits.' : shown(view.said)}
-      </p>
+      <p class="hint">Dead and suspended ones first, then those where most waits.</p>
+      ${saidBy(view, 'row')}
       ${view.resumed === undefined || !app.may('operate') ? nothing : flushResumed(app, view.resumed)}
     </div>
     ${table(app)} ${app.may('operate') ? actForm(app) : nothing}
@@ -36,6 +35,13 @@ export function destinationsView(app: App): TemplateResult {
     </section>
   `
 }
+
+const saidBy = ({ said }: Destinations, by: Said['by']): TemplateResult | typeof nothing =>
+  said?.by !== by
+    ? nothing
+    : html`<p class="trouble">
+        ${icon(said.isRefused ? 'warning' : 'well')} <span>${foreign(said.text)}</span>
+      </p>`
 
 const choice = (app: App, by: ShapeBy, label: string): TemplateResult =>
   html`<button
@@ -68,32 +74,36 @@ export function destinationTable(
   label: string,
   hasActions: boolean,
 ): TemplateResult {
-  return html`<div class="scroll" tabindex="0" role="region" aria-labelledby=${label}>
-    <table class="destinations" role="table">
-      <thead role="rowgroup">
-        <tr role="row">
-          ${columns.map(
-            ([title, more, tip]) =>
-              html`<th scope="col" role="columnheader" class=${more} title=${tip}>${title}</th>`,
+  return html`<div class="scroll" tabindex="0" role="group" aria-labelledby=${label}>
+      <table class="destinations" role="table">
+        <thead role="rowgroup">
+          <tr role="row">
+            ${columns.map(
+              ([title, more, tip]) =>
+                html`<th scope="col" role="columnheader" class=${more} title=${tip}>${title}</th>`,
+            )}
+            ${hasActions ? html`<th scope="col" role="columnheader"><span class="unseen">Actions</span></th>` : nothing}
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          ${repeat(
+            destinations,
+            ({ transport, name }) => `${transport} ${name}`,
+            (one) => rowOf(app, one, hasActions),
           )}
-          ${hasActions ? html`<th scope="col" role="columnheader"><span class="unseen">Actions</span></th>` : nothing}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        ${repeat(
-          destinations,
-          ({ transport, name }) => `${transport} ${name}`,
-          (one) => rowOf(app, one, hasActions),
-        )}
-      </tbody>
-    </table>
-  </div>`
+        </tbody>
+      </table>
+    </div>
+    <p class="hint">
+      Due: deliveries that wait for their turn now. Deferred mail is not among them: the name leads to all
+      mail.
+    </p>`
 }
 
 const columns: readonly [title: string, more: string, tip: string][] = [
   ['Destination', '', ''],
   ['State', '', ''],
-  ['Waiting', 'number', 'deliveries that wait'],
+  ['Due', 'number', 'deliveries that are due and wait for their turn; deferred mail is not among them'],
   ['In flight', 'number', 'deliveries under way, of the window: those that it may have at once'],
   ['Delivered', 'number', 'recipients a second, mean of the last minute'],
   ['Last reply', '', ''],
@@ -112,7 +122,7 @@ function rowOf(app: App, one: Destination, hasActions: boolean): TemplateResult 
     <td role="cell" title=${stateMeaning[one.state.kind] || stateMeaning[one.recovery]}>
       ${stateOf(one, nowMs)}
     </td>
-    <td role="cell" class="number" data-title="waiting">${digits(todo)}</td>
+    <td role="cell" class="number" data-title="due">${digits(todo)}</td>
     <td role="cell" class="number" data-title="in flight">${busy}<span class="quiet"> of ${window}</span></td>
     <td role="cell" class="number" data-title="delivered">
       ${rateDigits(perSecond.delivered)}<span class="unit">/s</span>
@@ -164,7 +174,7 @@ function actions(app: App, one: Destination): TemplateResult | typeof nothing {
         ? nothing
         : html`<button
             title="no delivery there begins until you resume it; mail is kept"
-            @click=${() => void view.suspend({ transport: one.transport, nexthop: one.nexthop })}
+            @click=${() => void view.suspend('row', { transport: one.transport, nexthop: one.nexthop })}
           >
             Suspend
           </button>`
@@ -199,6 +209,7 @@ const flushResumed = (app: App, nexthop: string): TemplateResult =>
 
 /** For what is not in use now, for a whole transport, and for a time. */
 function actForm(app: App): TemplateResult {
+  const { destinations: view } = app
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
     const verb = (event.submitter as HTMLButtonElement | null)?.value
@@ -212,26 +223,29 @@ function actForm(app: App): TemplateResult {
     const target = { transport: textOf('transport'), nexthop: textOf('nexthop') }
     if (verb === 'flush' || verb === 'reroute') {
       const { nexthop } = target
-      if (nexthop === null) return app.destinations.tell(`To ${verb}, name a next hop.`)
+      if (nexthop === null) return view.refuse(`To ${verb}, name a next hop.`)
       return app.dialog.open(verb, { nexthop }, filterText({ nexthop }))
     }
     if (verb === 'slow') {
       const [count, perMs] = [Number(given.get('count')), Number(given.get('per'))]
       if (target.nexthop === null || !(count >= 1))
-        return app.destinations.tell('To slow, name a next hop, and how many deliveries may begin.')
-      if (await app.destinations.slow(target, { count, perMs }, forMs || slowMsUsual)) form.reset()
-    } else if (await app.destinations.suspend(target, forMs === 0 ? undefined : forMs)) form.reset()
+        return view.refuse('To slow, name a next hop, and how many deliveries may begin.')
+      if (await view.slow(target, { count, perMs }, forMs || slowMsUsual)) form.reset()
+    } else if (target.nexthop === null && target.transport === null)
+      view.refuse('To suspend, name a next hop, a transport or both.')
+    else if (await view.suspend('form', target, forMs === 0 ? undefined : forMs)) form.reset()
   }
   return html`<section class="panel" aria-labelledby="suspending">
     <div class="head"><h2 id="suspending">Act on any destination</h2></div>
     <p class="hint">
       Suspended: no delivery there begins. Mail for it is accepted and kept; it grows old and expires as
       always. Slowed: at most so many begin in that time, for an hour unless you say how long, or until the
-      relay ends. Flush and reroute are for mail with this next hop, by any transport.
+      relay ends. Flush and reroute are for mail with this next hop, by any transport. A next hop alone means
+      by every transport, and a transport alone all that it delivers.
     </p>
     <form class="inline" @submit=${submit}>
-      <label>Next hop <input name="nexthop" autocomplete="off" placeholder="every one" /></label>
-      <label>Transport <input name="transport" autocomplete="off" placeholder="every one" /></label>
+      <label>Next hop <input name="nexthop" autocomplete="off" placeholder="mail.example.net" /></label>
+      <label>Transport <input name="transport" autocomplete="off" placeholder="any" /></label>
       <label
         >How long
         <select name="for">
@@ -240,7 +254,7 @@ function actForm(app: App): TemplateResult {
         </select>
       </label>
       <label
-        >Deliveries <input name="count" type="number" min="1" max="1000000000" placeholder="as many as may"
+        >Deliveries <input name="count" type="number" min="1" max="1000000000" placeholder="to slow"
       /></label>
       <label
         >each
@@ -253,19 +267,21 @@ function actForm(app: App): TemplateResult {
       <button value="flush">Flush …</button>
       <button value="reroute">Reroute …</button>
     </form>
+    ${saidBy(view, 'form')}
   </section>`
 }
 
 function shapeOf(shape: Asked<AgeShape>, by: ShapeBy): TemplateResult {
   if (shape.kind === 'asked') return html`<p class="pending" role="status">Reading the queue …</p>`
   if (shape.kind === 'refused') return html`<p class="trouble">${icon('notice')} ${shape.text}</p>`
-  const { heads, rows } = shape.value
+  const { heads, rows, domainCount } = shape.value
+  const moreCount = domainCount - rows.filter(({ domain }) => domain !== 'TOTAL').length
   const most = Math.max(
     1,
     ...rows.filter(({ domain }) => domain !== 'TOTAL').flatMap(({ buckets }) => buckets),
   )
   if (rows.every(({ total }) => total === 0)) return empty('Nothing waits')
-  return html`<div class="scroll" tabindex="0" role="region" aria-labelledby="ages">
+  return html`<div class="scroll" tabindex="0" role="group" aria-labelledby="ages">
     <table class="heat">
       <thead>
         <tr>
@@ -293,6 +309,7 @@ function shapeOf(shape: Asked<AgeShape>, by: ShapeBy): TemplateResult {
         )}
       </tbody>
     </table>
+    ${moreCount > 0 ? html`<p class="hint">and ${counted(moreCount, 'more domain')}, of which less waits.</p>` : nothing}
   </div>`
 }
 

@@ -13,6 +13,12 @@ const allMax = 1000
 const everyLane = ['incoming', 'active', 'deferred', 'hold'].map((lane) => `lane=${lane}`).join('&')
 const renewMs = 5000
 
+export interface Said {
+  readonly text: string
+  readonly isRefused: boolean
+  readonly by: 'row' | 'form'
+}
+
 export class Destinations {
   readonly #app: App
   #timer: ReturnType<typeof setInterval> | undefined
@@ -20,8 +26,8 @@ export class Destinations {
   all: Asked<{ readonly count: number; readonly destinations: readonly Destination[] }> = { kind: 'asked' }
   shape: Asked<AgeShape> | undefined
   shapeBy: ShapeBy = 'recipient'
-  /** What the last action said. */
-  said: string | undefined
+  /** What the last action said, and where: beside the table, or beside the form. */
+  said: Said | undefined
   /** The next hop that the last action has resumed: its deferred mail may be flushed. */
   resumed: string | undefined
 
@@ -88,18 +94,18 @@ export class Destinations {
     const done = `${name} is resumed. Deferred mail waits for its time: flush it to attempt it now.`
     const isOrder = state.kind === 'suspended' && state.order !== null
     const isDone = isOrder
-      ? await this.#act('/v1/destinations/unsuspend', bodyOf(state.order), done)
-      : await this.#act('/v1/destinations/resume', { transport, name }, done)
+      ? await this.#act('row', '/v1/destinations/unsuspend', bodyOf(state.order), done)
+      : await this.#act('row', '/v1/destinations/resume', { transport, name }, done)
     // An order for a whole transport has no next hop.
     if (isDone && !(isOrder && state.order?.nexthop === null)) this.resumed = nexthop
     this.#app.changed()
   }
 
   /** @param forMs undefined: until it is resumed */
-  async suspend(target: SuspensionTarget, forMs?: number): Promise<boolean> {
+  async suspend(by: Said['by'], target: SuspensionTarget, forMs?: number): Promise<boolean> {
     const what = target.nexthop ?? target.transport ?? ''
     const done = isSuspendedText(what, forMs === undefined ? undefined : spanText(forMs))
-    return this.#act('/v1/destinations/suspend', { ...bodyOf(target), forMs }, done)
+    return this.#act(by, '/v1/destinations/suspend', { ...bodyOf(target), forMs }, done)
   }
 
   /** At most so many deliveries to a next hop begin in that time. */
@@ -109,30 +115,31 @@ export class Destinations {
     forMs: number,
   ): Promise<boolean> {
     const done = isSlowedText(target.nexthop ?? '', `${count} in ${spanText(perMs)}`, spanText(forMs))
-    return this.#act('/v1/destinations/slow', { ...bodyOf(target), count, perMs, forMs }, done)
+    return this.#act('form', '/v1/destinations/slow', { ...bodyOf(target), count, perMs, forMs }, done)
   }
 
-  tell(text: string): void {
-    this.said = text
+  /** What is missing in the form. */
+  refuse(text: string): void {
+    this.said = { text, isRefused: true, by: 'form' }
     this.resumed = undefined
     this.#app.say(text)
     this.#app.changed()
   }
 
   /** @returns whether it was done */
-  async #act(path: string, body: object, done: string): Promise<boolean> {
-    let isDone = false
+  async #act(by: Said['by'], path: string, body: object, done: string): Promise<boolean> {
     this.resumed = undefined
+    let said: Said
     try {
       await this.#app.client.post(path, body)
-      isDone = true
-      this.said = done
+      said = { text: done, isRefused: false, by }
     } catch (error) {
-      this.said = errorText(error)
+      said = { text: errorText(error), isRefused: true, by }
     }
-    this.#app.say(this.said)
+    this.said = said
+    this.#app.say(said.text)
     await this.renew()
-    return isDone
+    return !said.isRefused
   }
 }
 

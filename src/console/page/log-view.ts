@@ -36,7 +36,7 @@ function picture(app: App, asked: Asked<LogPicture> | undefined): TemplateResult
   const { logs, restart, findings } = asked.value
   return html`
     <p class="legend" aria-hidden="true">
-      ${['live', 'pinned', 'garbage', 'unused', 'spare'].map(
+      ${['live', 'passed', 'pinned', 'garbage', 'unused', 'spare'].map(
         (state) =>
           html`<span
             ><svg class="key" viewBox="0 0 16 10">
@@ -44,6 +44,11 @@ function picture(app: App, asked: Asked<LogPicture> | undefined): TemplateResult
             >${state}</span
           >`,
       )}
+      <span
+        ><svg class="key" viewBox="0 0 16 10">
+          <line class="mark" x1="8" x2="8" y1="0" y2="10" /></svg
+        >position where a start or a runner goes on, or the log ends</span
+      >
     </p>
     <div class="log-rows">${logs.map((log) => logRow(app, log))}</div>
     <dl class="pairs">

@@ -36,6 +36,7 @@ const fields: Readonly<Record<FilterName, { label: string; hint: string }>> = {
   lane: { label: 'Queue', hint: '' },
   olderThan: { label: 'Older than', hint: '2h' },
   lastStatus: { label: 'Last status', hint: '4.4' },
+  tag: { label: 'Tag', hint: 'newsletter' },
   id: { label: 'Id', hint: '' },
 }
 
@@ -146,7 +147,7 @@ function listOf(app: App): TemplateResult {
   if (end > count - 2 * overscan) void list.more()
   const rows = list.rows(first, end)
   if (count === 0 && list.isComplete && list.error === undefined)
-    return empty('No message is meant', `Looked at ${counted(list.lookedAt, 'message')}.`)
+    return empty('No message matches', `Looked at ${counted(list.lookedAt, 'message')}.`)
   return html`<div class="columns" aria-hidden="true">
       <span>From → to</span><span>Queue</span><span>Next attempt</span><span>Attempts</span><span>Size</span
       ><span>Accepted</span>

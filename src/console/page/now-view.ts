@@ -1,7 +1,7 @@
 /** The view Now: is all well, what is going on, and what is in the way. */
 import { html, nothing, type TemplateResult } from '/vendor/lit-html/lit-html.js'
 import type { Figures, Kind, LaneFigures, Problem, Room } from '../facts/api.js'
-import { bytesText, counted, digits, rateDigits, spanText } from '../facts/format.js'
+import { bytesText, counted, digits, rateDigits, shown, spanText } from '../facts/format.js'
 import { laneTitle } from '../facts/mail-words.js'
 import { addressOf } from '../facts/place.js'
 import { helpOf } from '../facts/help.js'
@@ -9,7 +9,7 @@ import type { App } from './app.js'
 import { destinationTable } from './destinations-view.js'
 import { outcomesView } from './outcomes-view.js'
 import { icon } from '../parts/icons.js'
-import { empty, meter, relativeTime, foreign, sparkline } from '../parts/pieces.js'
+import { badge, empty, meter, relativeTime, foreign, sparkline } from '../parts/pieces.js'
 import { dashes } from '../parts/rate-chart.js'
 import { kinds, sinceFirst, thinned } from '../facts/series.js'
 
@@ -178,59 +178,95 @@ const fact = (
     ${picture}
   </div>`
 
+/** Of a lane in which nothing waits, and which is sound, there is nothing to say. */
+const isIdle = ({ waitingBytes, damage }: LaneFigures): boolean => waitingBytes === 0 && damage === null
+
 function lanes(app: App, { lanes }: Figures): TemplateResult {
+  const { hasEmpty } = app.lanes
   const sorted = [...lanes].sort((a, b) => (a.intervalMs ?? Infinity) - (b.intervalMs ?? Infinity))
+  const emptyCount = lanes.filter(isIdle).length
+  const listed = hasEmpty ? sorted : sorted.filter((lane) => !isIdle(lane))
   return html`<section class="panel" aria-labelledby="lanes">
-    <div class="head"><h2 id="lanes">Lanes</h2></div>
-    <div class="scroll" tabindex="0" role="region" aria-labelledby="lanes">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Queue</th>
-            <th scope="col">Next due</th>
-            <th scope="col" class="number" title="bytes of the lane's log that are still to be gone through">
-              Waiting
-            </th>
-            <th scope="col" class="number wide" title="messages that were started out of order">Marks</th>
-            <th scope="col" class="number wide">Segments</th>
-            <th scope="col">State</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${sorted.map((lane) => laneRow(app, lane))}
-        </tbody>
-      </table>
+    <div class="head">
+      <h2 id="lanes">Lanes: mail that waits on disk</h2>
+      <div class="buttons">
+        ${
+          emptyCount === 0
+            ? nothing
+            : html`<button aria-expanded=${hasEmpty} @click=${() => app.lanes.toggleEmpty()}>
+                ${hasEmpty ? 'Hide' : 'Show'} ${counted(emptyCount, 'empty lane')}
+              </button>`
+        }
+        <button @click=${() => void app.lanes.count()}>Count messages</button>
+      </div>
     </div>
+    ${listed.length === 0 ? empty('No mail waits', 'Mail that is deferred or on hold waits here.') : laneTable(app, listed)}
+    ${lanesHint(app)}
   </section>`
 }
 
-function laneRow({ feed }: App, lane: LaneFigures): TemplateResult {
-  const { queue, waitingBytes, markCount, segmentCount, nextDueAt, damage } = lane
-  const state =
-    damage !== null
-      ? html`<span class="badge critical"
-          >${icon('critical')}<span>stands still: ${foreign(damage, 300)}</span></span
-        >`
-      : queue === 'hold' && waitingBytes > 0
-        ? html`<span class="badge paused">${icon('paused')}<span>waits for a release</span></span>`
-        : waitingBytes === 0
-          ? html`<span class="quiet">empty</span>`
-          : html`<span>waiting</span>`
+function lanesHint({ feed, lanes: { counted: asked } }: App): TemplateResult {
+  switch (asked?.kind) {
+    case 'asked':
+      return html`<p class="hint" role="status">Reading the queue …</p>`
+    case 'refused':
+      return html`<p class="trouble" role="alert">${icon('warning')} ${asked.text}</p>`
+    case 'there':
+      return html`<p class="hint">
+        Messages were counted ${relativeTime(asked.value.at, feed.nowMs)}. ${laneWords}
+      </p>`
+    case undefined:
+      return html`<p class="hint">${laneWords}</p>`
+  }
+}
+
+const laneWords =
+  'To read: bytes of the log that the lane has not gone through yet. Marks: messages of it that were started out of turn, by a flush for example.'
+
+const laneTable = (app: App, listed: readonly LaneFigures[]): TemplateResult =>
+  html`<div class="scroll" tabindex="0" role="group" aria-labelledby="lanes">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Queue</th>
+          <th scope="col">Next due</th>
+          <th scope="col" class="number">Messages</th>
+          <th scope="col" class="number">To read</th>
+          <th scope="col" class="number wide">Marks</th>
+          <th scope="col" class="number wide">Segments</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${listed.map((lane) => laneRow(app, lane))}
+      </tbody>
+    </table>
+  </div>`
+
+const none: TemplateResult = html`<span class="quiet">–</span>`
+
+function laneRow({ feed, lanes: { counted: asked } }: App, lane: LaneFigures): TemplateResult {
+  const { queue, waitingBytes, markCount, segmentCount, nextDueAt } = lane
+  const messages = asked?.kind === 'there' ? (asked.value.messages.get(lane.lane) ?? 0) : undefined
   const filter = { lane: queue === 'deferred' ? String(lane.lane) : queue }
   return html`<tr>
-    <th scope="row"><a href=${addressOf({ view: 'messages', filter })}>${laneTitle(lane)}</a></th>
-    <td>
-      ${nextDueAt === null || waitingBytes === 0 ? html`<span class="quiet">–</span>` : relativeTime(nextDueAt, feed.nowMs)}
-    </td>
+    <th scope="row">
+      <a href=${addressOf({ view: 'messages', filter })}>${laneTitle(lane)}</a>${laneState(lane)}
+    </th>
+    <td>${nextDueAt === null || waitingBytes === 0 ? none : relativeTime(nextDueAt, feed.nowMs)}</td>
+    <td class="number">${messages === undefined ? none : digits(messages)}</td>
     <td class="number">
       ${waitingBytes === 0 ? html`<span class="quiet">0</span>` : bytesText(waitingBytes)}
     </td>
     <td class="number wide">${digits(markCount)}</td>
-    <td class="number wide">
-      ${segmentCount === 0 ? html`<span class="quiet">–</span>` : digits(segmentCount)}
-    </td>
-    <td>${state}</td>
+    <td class="number wide">${segmentCount === 0 ? none : digits(segmentCount)}</td>
   </tr>`
+}
+
+/** What keeps its mail there beside the time. */
+function laneState({ queue, waitingBytes, damage }: LaneFigures): TemplateResult | typeof nothing {
+  if (damage !== null) return html`<small>${badge('critical', `stands still: ${shown(damage, 300)}`)}</small>`
+  if (queue !== 'hold' || waitingBytes === 0) return nothing
+  return html`<small>${badge('paused', 'waits for a release')}</small>`
 }
 
 const worstMax = 6

@@ -21,7 +21,9 @@ export function queuesView(app: App): TemplateResult {
   return html`
     <div class="title">
       <h1 tabindex="-1">Queues</h1>
-      <p class="hint">All queues of the store, and the nodes that have them.</p>
+      <p class="hint">
+        ${all.kind === 'there' && all.value.store !== null ? 'All queues of the store, and the nodes that have them.' : 'The queue of this relay.'}
+      </p>
     </div>
     ${
       trouble === undefined || all.kind !== 'there'
@@ -39,7 +41,7 @@ function shownQueues(all: Queues): TemplateResult {
   return html`${store === null ? nothing : storePanel(all)}
     <section class="panel" aria-labelledby="queues">
       <div class="head"><h2 id="queues">${counted(queues.length, 'queue')}</h2></div>
-      <div class="scroll" tabindex="0" role="region" aria-labelledby="queues">
+      <div class="scroll" tabindex="0" role="group" aria-labelledby="queues">
         <table class="destinations" role="table">
           ${headOf(queueColumns)}
           <tbody role="rowgroup">
@@ -50,7 +52,7 @@ function shownQueues(all: Queues): TemplateResult {
       ${
         store === null
           ? html`<p class="hint">
-              This queue lies in a directory. Over a store, the queues of all nodes stand here.
+              This queue lies in a directory. Where queues lie in a store, those of all nodes stand here.
             </p>`
           : nothing
       }
@@ -149,7 +151,7 @@ function mailOf({ owner, activeCount, waitingBytes }: QueueRow): TemplateResult 
 function nodePanel(nodes: readonly NodeRow[]): TemplateResult {
   return html`<section class="panel" aria-labelledby="nodes">
     <div class="head"><h2 id="nodes">${counted(nodes.length, 'node')}</h2></div>
-    <div class="scroll" tabindex="0" role="region" aria-labelledby="nodes">
+    <div class="scroll" tabindex="0" role="group" aria-labelledby="nodes">
       <table class="destinations" role="table">
         ${headOf([
           ['Node', ''],

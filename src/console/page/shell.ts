@@ -10,7 +10,7 @@ import { messageView } from './message-view.js'
 import { messagesView } from './messages-view.js'
 import { nowView } from './now-view.js'
 import { queuesView } from './queues-view.js'
-import { foreign, typed } from '../parts/pieces.js'
+import { empty, foreign, typed } from '../parts/pieces.js'
 
 const titles: Readonly<Record<View, string>> = {
   now: 'Now',
@@ -18,6 +18,7 @@ const titles: Readonly<Record<View, string>> = {
   destinations: 'Destinations',
   log: 'Log',
   queues: 'Queues',
+  nowhere: 'No such page',
 }
 
 export function shell(app: App): TemplateResult {
@@ -110,8 +111,15 @@ function viewOf(app: App): TemplateResult {
       return logView(app)
     case 'queues':
       return queuesView(app)
+    case 'nowhere':
+      return nowhere
   }
 }
+
+const nowhere: TemplateResult = html`<h1 class="unseen" tabindex="-1">No such page</h1>
+  <section class="panel">
+    ${empty('There is no such page', html`The address names none: <a href="#/now">go to Now</a>.`)}
+  </section>`
 
 /** Where the reader has no token that the relay takes. */
 function door(app: App): TemplateResult {
@@ -154,8 +162,8 @@ function foot({ feed, session }: App): TemplateResult {
   const { local, utc } = shownTime(nowMs, nowMs)
   const zone = zoneText(nowMs)
   return html`<span
-      >Times are yours, ${zone}:
-      ${local.replace(/^.* /, '')}${zone === 'UTC' ? nothing : html`; the log's are UTC: ${utc.slice(11)}`}</span
+      >${zone === 'UTC' ? 'Times are in UTC:' : `Times are in your time zone, ${zone}:`}
+      ${local.replace(/^.* /, '')}${zone === 'UTC' ? nothing : html`; those of the log in UTC: ${utc.slice(11)}`}</span
     ><span>as ${foreign(session?.name ?? '', 60)}</span
     >${latest === undefined ? nothing : html`<span>Waybill ${latest.version}, started ${spanText(nowMs - latest.startedAt)} ago</span>`}`
 }

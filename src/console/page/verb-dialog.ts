@@ -85,7 +85,7 @@ export class VerbDialog {
     if (counted === undefined) return
     this.#expected = counted.counts
     this.#enter({ kind: 'counted', operation: counted })
-    this.#app.say(`${countsText(counted.counts)} would be meant`)
+    this.#app.say(`${countsText(counted.counts)} would be concerned`)
   }
 
   async #act(signal: AbortSignal): Promise<void> {
@@ -184,7 +184,7 @@ export class VerbDialog {
     const close = (): void => this.#close()
     const { messageCount } = counts
     if (messageCount === 0)
-      return html`<p class="count">No message is meant.</p>
+      return html`<p class="count">No message matches.</p>
         ${problem === null ? nothing : html`<p class="trouble">${icon('warning')} ${problem.code}: ${problem.detail ?? problem.title}</p>`}
         <div class="buttons"><button data-first @click=${close}>Close</button></div>`
     const act = (event: SubmitEvent): void => {
