@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { DestinationState, Operation } from '../../src/console/facts/api.js'
 import { bytesText, spanText } from '../../src/console/facts/format.js'
@@ -16,6 +17,7 @@ import {
   limitText as commandLimitText,
   stateText as commandStateText,
 } from '../../tools/commands/watch/destinations.js'
+import { helpOf } from '../../src/console/facts/help.js'
 import { resultSentences, verbs, verbWords } from '../../src/console/facts/verbs.js'
 
 const operation: Operation = {
@@ -88,4 +90,21 @@ test('the console and the command say the same of spans, amounts and destination
       const state = { kind, untilAt: 90_000 } as DestinationState
       expect(stateText(state, recovery, 0)).toBe(commandStateText(snapshot, 0))
     }
+})
+
+test('help has a title that reads, and leads to a section that is there', () => {
+  expect(helpOf('tools/commands/OPERATING.md#dead-destinations')).toEqual({
+    href: '/help/tools/commands/OPERATING.md#:~:text=%23%23-,dead%20destinations',
+    title: 'Operating a queue, \u201cdead destinations\u201d',
+  })
+  const source = readFileSync('src/http/figures/problems.ts', 'utf8')
+  const pages = Object.fromEntries(
+    [...source.matchAll(/const (\w+Page) = '([^']+)'/g)].map((m) => [m[1], m[2]]),
+  )
+  const places = [...source.matchAll(/\$\{(\w+Page)\}#([\w-]+)`/g)]
+  expect(places.length).toBeGreaterThan(8)
+  for (const [, page = '', heading = ''] of places) {
+    const text = readFileSync(String(pages[page]), 'utf8').toLowerCase()
+    expect(text).toContain(`\n## ${heading.replaceAll('-', ' ')}\n`)
+  }
 })

@@ -284,7 +284,7 @@ function exchangeList(exchanges: readonly Exchange[]): TemplateResult | typeof n
 
 const spoken = (by: 'relay' | 'server', text: string, isRefused: boolean = false): TemplateResult =>
   html`<p class=${by}>
-    <span>${by}</span>${isRefused ? icon('warning') : nothing}<code><bdi>${shownLines(text)}</bdi></code>
+    <span>${by}</span> ${isRefused ? icon('warning') : nothing} <code><bdi>${shownLines(text)}</bdi></code>
   </p>`
 
 function timeline(app: App, history: Asked<readonly HistoryRecord[]>): TemplateResult {

@@ -80,7 +80,7 @@ export class RateChart extends HTMLElement {
     return {
       width: this.clientWidth,
       height: heightPx,
-      padding: [10, 20, 0, 0],
+      padding: [10, 28, 0, 0],
       legend: { show: false },
       cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
       scales: {
