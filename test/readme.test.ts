@@ -16,6 +16,7 @@ const readme = pageText('README.md')
 interface Package {
   readonly scripts: Readonly<Record<string, string>>
   readonly dependencies: Readonly<Record<string, string>>
+  readonly optionalDependencies: Readonly<Record<string, string>>
   readonly devDependencies: Readonly<Record<string, string>>
 }
 const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as Package
@@ -90,7 +91,8 @@ test('every dependency is named with its reason, and no other', () => {
   const text = pageText('src/DEPENDENCIES.md')
   const [table = '', development = ''] = text.split('For development')
   const named = [...table.matchAll(/^\| `([\w-]+)` /gm)].map(([, name]) => name)
-  expect(new Set(named)).toEqual(new Set(Object.keys(manifest.dependencies)))
+  const needed = { ...manifest.dependencies, ...manifest.optionalDependencies }
+  expect(new Set(named)).toEqual(new Set(Object.keys(needed)))
   const others = [...development.matchAll(/`([@\w/-]+)`/g)].map(([, name]) => name)
   expect(new Set(others)).toEqual(new Set(Object.keys(manifest.devDependencies)))
 })
