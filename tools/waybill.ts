@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The command: `waybill COMMAND …`. */
 import { isWaybillError } from '../src/errors.js'
+import { nearestName } from './commands/cli/nearest-name.js'
 import { wordsOf } from './commands/cli/called-as.js'
 import { commandGroups, commandNameIn, commandNames, loadCommand } from './commands/help/catalogue.js'
 import { lineOf, parseArguments, UsageError, wayOutOf } from './commands/cli/command.js'
@@ -27,7 +28,9 @@ async function main(words: readonly string[]): Promise<number | undefined> {
   if (name === undefined || named === undefined) {
     const longer = commandNames.filter((known) => known.startsWith(`${first} `))
     if (longer.length > 0 && ['--help', '-h'].includes(words[1] ?? '')) return main(['help', first])
-    const reason = longer.length === 0 ? `no command '${first}'` : `which of ${longer.join(', ')}?`
+    const nearest = nearestName(first, commandNames)
+    const hint = nearest === undefined ? '' : `; is it ${nearest}?`
+    const reason = longer.length === 0 ? `no command '${first}'${hint}` : `which of ${longer.join(', ')}?`
     process.stderr.write(`waybill: ${reason}; \`waybill help\` lists them\n`)
     return 2
   }

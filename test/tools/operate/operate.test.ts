@@ -158,7 +158,7 @@ test.each([
   [['hold'], 2, /no message is selected; --all selects every one/],
   [['delete', '--all', '--lane', 'hold'], 2, /not both/],
   [['hold', 'nonsense'], 2, /no message id/],
-  [['hold', '--all', '--fast'], 2, /Unknown option '--fast'/],
+  [['hold', '--all', '--fast'], 2, /unknown option '--fast'/],
   [['flush', '--all', '--rate', '0'], 2, /--rate takes a number of at least 1/],
   [['flush', '--all', '--rate', '1', '--at-once'], 2, /not both/],
   [['reroute', '--all'], 2, /--to NEXTHOP is required/],

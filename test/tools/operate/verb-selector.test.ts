@@ -61,7 +61,7 @@ test.each([
   [['--last-status', '9'], /--last-status takes a status/],
   [['--last-status', '4.4.'], /--last-status takes a status/],
   [['--sender', 'a@b', '--sender', 'c@d'], /--sender is given twice/],
-  [['--fast'], /Unknown option/],
+  [['--fast'], /unknown option/],
 ])('hold %j is refused', (args, reason) => {
   expect(() => selected(...args)).toThrow(reason)
 })

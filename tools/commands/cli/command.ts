@@ -2,6 +2,7 @@
  * Invariant: help and parser are made of the same table, so that neither names an option that the
  * other does not know. */
 import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { nearestName } from './nearest-name.js'
 import { thrownText } from '../../../src/base/realms.js'
 import { isWaybillError } from '../../../src/errors.js'
 
@@ -57,12 +58,15 @@ export function parseArguments(command: Command, args: readonly string[]): Argum
     const type = value === undefined ? 'boolean' : 'string'
     options[name] = { type, multiple: true, ...(short === undefined ? undefined : { short }) }
   }
-  const { values, positionals } = parsed({
+  const words = parseArgs({
     args: withAttached(command, args),
     options,
     allowPositionals: true,
-    strict: true,
+    strict: false,
+    tokens: true,
   })
+  checkWords(command, words)
+  const { values, positionals } = words
   if (command.operands === undefined && positionals.length > 0)
     throw new UsageError(`unexpected argument '${positionals[0] ?? ''}'`)
   const given = (name: string): readonly unknown[] => (values[name] as readonly unknown[] | undefined) ?? []
@@ -90,13 +94,29 @@ function withAttached({ options }: Command, args: readonly string[]): string[] {
   })
 }
 
-function parsed(config: ParseArgsConfig): ReturnType<typeof parseArgs> {
-  try {
-    return parseArgs(config)
-  } catch (error) {
-    const text = thrownText(error)
-    throw new UsageError(text.replace(/\. To specify a positional.*/s, ''))
+/** Node's parser, in words that name what was written. @throws UsageError */
+function checkWords({ options }: Command, { tokens = [] }: ReturnType<typeof parseArgs>): void {
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue
+    const { name, rawName, value, inlineValue } = token
+    const option = Object.hasOwn(options, name) ? options[name] : undefined
+    if (option === undefined) throw new UsageError(`unknown option '${rawName}'${nearestHint(name, options)}`)
+    if (option.value === undefined && value !== undefined) throw new UsageError(`${rawName} takes no value`)
+    if (option.value !== undefined && value === undefined)
+      throw new UsageError(`${rawName} wants a value, ${option.value}`)
+    if (option.value !== undefined && inlineValue !== true && /^-./.test(value ?? ''))
+      throw new UsageError(
+        `${rawName} wants a value, and '${value}' looks like an option; ${valueFlagOf(name)}${value} gives it as one`,
+      )
   }
+}
+
+/** `--limit=`, `-n`. */
+const valueFlagOf = (option: string): string => `${flagOf(option)}${option.length === 1 ? '' : '='}`
+
+const nearestHint = (name: string, options: Command['options']): string => {
+  const nearest = nearestName(name, Object.keys(options))
+  return nearest === undefined ? '' : `; is it ${flagOf(nearest)}?`
 }
 
 /** One line for a person: `QUEUE_LOCKED: another process has it (path …)`. */

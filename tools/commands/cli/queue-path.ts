@@ -2,7 +2,7 @@
  * directory.
  * Invariant: every command asks here, so all agree; nothing is looked at or made. */
 import process from 'node:process'
-import type { Arguments } from './command.js'
+import { UsageError, type Arguments } from './command.js'
 
 export const queueVariable = 'WAYBILL_QUEUE'
 
@@ -12,8 +12,12 @@ const queueUsual = './var/queue'
 /** For the help of an option. */
 export const queueHelp: string = `the queue's directory, or the URL of one in a store, postgres://…?queue=NAME\n($${queueVariable}, or ${queueUsual})`
 
-export const queuePathOf = (args: Arguments): string =>
-  args.one('queue') ?? (queueOfEnvironment() || queueUsual)
+/** @throws UsageError for an empty name: it would be the working directory */
+export function queuePathOf(args: Arguments): string {
+  const path = args.one('queue') ?? (queueOfEnvironment() || queueUsual)
+  if (path === '') throw new UsageError('--queue has an empty value')
+  return path
+}
 
 /** '' if it names none. */
 export const queueOfEnvironment = (): string => process.env[queueVariable] ?? ''

@@ -110,7 +110,7 @@ function previewLines({ manifest }: Backup, preview: Preview): string[] {
   const { counts, recipientCount, droppedCount, sample } = preview
   const sent = sentOf(preview)
   const parts = [
-    [counts.incoming, 'not attempted yet'],
+    [counts.incoming, 'to be attempted at once'],
     [counts.active, 'under way then, and maybe delivered already'],
     [counts.deferred, 'deferred'],
   ] as const
@@ -124,6 +124,7 @@ function previewLines({ manifest }: Backup, preview: Preview): string[] {
       `${countText(droppedCount, 'message')} of sendmail ${nounText(droppedCount, 'is', 'are')} sent, too`,
     )
   if (counts.hold > 0) lines.push(`${countText(counts.hold, 'message')} on hold: not sent until released`)
+  if (sample.length > 0) lines.push('The first that are sent:')
   for (const { envelope, waitingCount, waiting } of sample) {
     const [first = '?'] = addressesIn({ envelope, waiting }) ?? []
     const more = waitingCount > 1 ? ` and ${waitingCount - 1} more` : ''
