@@ -57,8 +57,12 @@ export class HeaderEnd {
 export function leadingFields(data: Buffer): LeadingFields {
   const fields: { name: string; start: number; end: number }[] = []
   let start = 0
+  let lf = -1
   while (start < data.length) {
-    const textEnd = lineTextEnd(data, start)
+    // Looked for once: lines that end with CR alone would be gone through again for each of them.
+    if (lf < start) lf = data.indexOf(LF, start)
+    if (lf < 0) lf = data.length
+    const textEnd = lineTextEnd(data, start, lf)
     const line = data.toString('latin1', start, textEnd)
     const end = behindLineEnd(data, textEnd)
     const name = fieldStart.exec(line)?.[1]
@@ -71,9 +75,7 @@ export function leadingFields(data: Buffer): LeadingFields {
   return { fields, end: start, isCut: true }
 }
 
-function lineTextEnd(data: Buffer, start: number): number {
-  const lf = data.indexOf(LF, start)
-  const lineEnd = lf < 0 ? data.length : lf
+function lineTextEnd(data: Buffer, start: number, lineEnd: number): number {
   const cr = data.subarray(start, lineEnd).indexOf(CR)
   return cr < 0 ? lineEnd : start + cr
 }

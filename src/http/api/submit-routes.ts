@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { newMessageId } from '../../base/message-id.js'
 import type { Submission } from '../../engine/accept/submission.js'
 import { isTraceparent, isTracestate } from '../../engine/accept/submission-terms.js'
-import { completed } from '../../relay/smtp-in/completed-header.js'
+import { completed, HeaderWait } from '../../relay/smtp-in/completed-header.js'
 import { dateText } from '../../relay/smtp-in/received.js'
 import { ProblemError } from '../wire/problem-details.js'
 import { leftSignal } from './client.js'
@@ -14,8 +14,8 @@ import type { ApiParts, ApiRequest, Route } from './route.js'
 import { list, object, text } from './schemas.js'
 
 const rawType = 'message/rfc822'
-/** As much of a streamed message is held to complete its header. */
-const headBytesMax = 64 * 1024
+/** As much of a streamed message, and its whole header, is held to complete the header. */
+const headBytesMin = 64 * 1024
 
 const queued = object(
   {
@@ -69,11 +69,11 @@ interface Mail extends Terms, Pick<Submission, 'sender' | 'recipients' | 'data' 
 async function mailOf(request: ApiRequest, hostname: string, id: string, atMs: number): Promise<Mail> {
   const { body, query } = request
   const received = Buffer.from(`Received: by ${hostname} with HTTP id ${id};\r\n\t${dateText(atMs)}\r\n`)
-  const complete = (head: Buffer): Buffer =>
-    completed(Buffer.concat([received, head]), received.length, { unique: id, hostname, atMs })
+  const complete = (head: Buffer, sender: string): Buffer =>
+    completed(Buffer.concat([received, head]), received.length, { sender, unique: id, hostname, atMs })
   if (!(body instanceof Readable)) {
     const mail = await composed(body as MailParts)
-    return { ...mail, data: complete(mail.data) }
+    return { ...mail, data: complete(mail.data, mail.sender) }
   }
   const {
     sender,
@@ -93,7 +93,7 @@ async function mailOf(request: ApiRequest, hostname: string, id: string, atMs: n
     tags: ofTag,
     sender,
     recipients: recipient,
-    data: await withHead(body, complete),
+    data: await withHead(body, (head) => complete(head, sender)),
     longLines: true,
   }
 }
@@ -104,11 +104,13 @@ async function withHead(body: Readable, change: (head: Buffer) => Buffer): Promi
   const read: Buffer[] = []
   let bytes = 0
   let next = await pieces.next()
-  for (; next.done !== true && bytes < headBytesMax; next = await pieces.next()) {
+  const header = new HeaderWait(headBytesMin)
+  const held = (): Buffer => Buffer.concat(read)
+  for (; next.done !== true && !header.isOver(bytes, held); next = await pieces.next()) {
     read.push(next.value)
     bytes += next.value.length
   }
-  const head = change(Buffer.concat(read))
+  const head = change(held())
   if (next.done === true) return head
   const rest = next.value
   return Readable.from(

@@ -1,13 +1,16 @@
-/** What a submission server completes in the header of mail from clients that may relay (RFC 6409
- * §8): Message-ID and Date are added where they are missing, Bcc and Resent-Bcc are taken out.
- * Pure.
- * Invariant: nothing else of the message changes. Postfix does the same: always_add_missing_headers
- * for its own clients, and message_drop_headers. A field that is added stands above the others; one
- * that is there is kept as it is. */
+/** Completes the header of mail from clients that may relay, as a submission server does (RFC 6409
+ * §8): adds a missing Date, Message-ID and From, removes Bcc, Resent-Bcc, Return-Path and
+ * Content-Length, and makes a field of a mailbox's `From ` line. Pure.
+ * Invariant: nothing else of the message changes; the whole header was seen, however it came. An
+ * added field stands above the others; one that is there is kept.
+ * @see Postfix always_add_missing_headers, message_drop_headers */
 import { leadingFields } from '../../base/header.js'
+import { WaybillError } from '../../errors.js'
 import { dateText } from './received.js'
 
 export interface Completion {
+  /** The envelope's; '' is the null sender. */
+  readonly sender: string
   /** Left of the @ of an added Message-ID; different for each message. */
   readonly unique: string
   readonly hostname: string
@@ -15,20 +18,60 @@ export interface Completion {
   readonly atMs: number
 }
 
-/** Octets that completion adds at most, with a host's name of 255. */
-export const completionBytesMax = 600
+/** Octets that completion adds at most, with a host's name of 255 and a sender of 512. */
+export const completionBytesMax = 1100
 
-const hidden: ReadonlySet<string> = new Set(['bcc', 'resent-bcc'])
+/** A longer header is refused, octets: it is held in memory until it is whole. */
+const headerBytesMax = 1 << 20
 
-/** @param data the message from its first octet on, with its whole header unless that is very long
+/** In lower case. */
+export const removedFields: ReadonlySet<string> = new Set(['bcc', 'resent-bcc', 'return-path', 'content-length'])
+
+/** Waits for the end of a header that comes in pieces. It is looked at again when it has doubled,
+ * so all looks together cost as much as one at twice the header. */
+export class HeaderWait {
+  #lookAtBytes: number
+
+  /** @param bytesMin before the first look */
+  constructor(bytesMin: number) {
+    this.#lookAtBytes = bytesMin
+  }
+
+  /** @param bytes come so far, @param held the same octets
+   * @returns whether the header is whole
+   * @throws WaybillError MESSAGE_TOO_LARGE */
+  isOver(bytes: number, held: () => Buffer): boolean {
+    if (bytes <= this.#lookAtBytes) return false
+    if (isHeaderWhole(held())) return true
+    if (bytes > headerBytesMax)
+      throw new WaybillError('MESSAGE_TOO_LARGE', `the header is longer than ${headerBytesMax} bytes`)
+    this.#lookAtBytes = Math.min(2 * bytes, headerBytesMax)
+    return false
+  }
+}
+
+/** Whatever comes next belongs to the body. */
+function isHeaderWhole(beginning: Buffer): boolean {
+  const sent = withMailboxLines(beginning)
+  const { end, isCut } = leadingFields(sent)
+  if (isCut) return false
+  const line = sent.toString('latin1', end, end + undecidedBytesMax)
+  return line.length === undecidedBytesMax || !mayBecomeField.test(line)
+}
+
+/** A line that is no field yet is none when it is longer. */
+const undecidedBytesMax = 1000
+const mayBecomeField = /^[!-9;-~]*[ \t]*$/
+
+/** @param data the message from its first octet on, whole or as far as `HeaderWait` asks for it
  * @param prefixBytes of a trace field that stands above what the client sent */
 export function completed(data: Buffer, prefixBytes: number, completion: Completion): Buffer {
-  const sent = data.subarray(prefixBytes)
+  const sent = withMailboxLines(data.subarray(prefixBytes))
   const { fields, end, isCut } = leadingFields(sent)
   const kept: Buffer[] = [data.subarray(0, prefixBytes), addedTo(fields, completion)]
   let from = 0
   for (const field of fields) {
-    if (!hidden.has(field.name)) continue
+    if (!removedFields.has(field.name)) continue
     kept.push(sent.subarray(from, field.start))
     from = field.end
   }
@@ -40,11 +83,26 @@ export function completed(data: Buffer, prefixBytes: number, completion: Complet
   return Buffer.concat([...kept, rest])
 }
 
+/** Programs that send pieces of a mailbox send its `From ` line, too. It is no field, and would end
+ * the header before it began. @see Postfix smtpd(8), X-Mailbox-Line */
+function withMailboxLines(sent: Buffer): Buffer {
+  const lines = mailboxLines.exec(sent.toString('latin1', 0, mailboxBytesMax))?.[0]
+  if (lines === undefined) return sent
+  const fields = Buffer.from(lines.replace(/[^\r\n]+/g, 'X-Mailbox-Line: $&'), 'latin1')
+  return Buffer.concat([fields, sent.subarray(lines.length)])
+}
+
+/** Of all `From ` lines. */
+const mailboxBytesMax = 4096
+const mailboxLines = /^(?:>{0,9}From [^\r\n]*(?:\r\n|\r|\n|$)){1,8}/
+
 function addedTo(fields: readonly { readonly name: string }[], completion: Completion): Buffer {
-  const { unique, hostname, atMs } = completion
+  const { sender, unique, hostname, atMs } = completion
   const has = (name: string): boolean => fields.some((field) => field.name === name)
+  const author = sender === '' ? `MAILER-DAEMON@${hostname}` : sender
   return Buffer.from(
     (has('date') ? '' : `Date: ${dateText(atMs)}\r\n`) +
-      (has('message-id') ? '' : `Message-ID: <${unique}@${hostname}>\r\n`),
+      (has('message-id') ? '' : `Message-ID: <${unique}@${hostname}>\r\n`) +
+      (has('from') ? '' : `From: ${author}\r\n`),
   )
 }

@@ -21,7 +21,7 @@ export interface Reception {
 
 /** Longest header this can make, bytes: with a client's name of 300 characters and a recipient of
  * 320; and what completed-header.ts adds. */
-export const receivedBytesMax = 2000
+export const receivedBytesMax = 2600
 
 export function receivedHeader(reception: Reception): Buffer {
   const { helo, address, hostname, protocol, id, recipient, atMs } = reception

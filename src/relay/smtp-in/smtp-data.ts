@@ -1,16 +1,19 @@
 /** The data of one message as it comes in.
  * Invariant: nothing is handed on as complete before the final dot was read; a client that vanishes
  * makes a rejection, or an error in the stream that was handed on. Memory is bounded: up to
- * `inlineBytesMax` is collected in one buffer, what is longer is handed on as a stream that holds
- * the client back, and what is too long is read to its end and thrown away. */
+ * `inlineBytesMax`, or the whole header, is collected in one buffer, what is longer is handed on as
+ * a stream that holds the client back, and what is too long is read to its end and thrown away. */
 import { Readable } from 'node:stream'
 import { WaybillError } from '../../errors.js'
+import { HeaderWait } from './completed-header.js'
 
 export interface DataLimits {
   /** Collected in memory, bytes. */
   readonly inlineBytesMax: number
   /** Accepted at all, bytes. */
   readonly sizeBytesMax: number
+  /** Is the whole header collected, however long? */
+  readonly holdsHeader?: boolean
 }
 
 /** What streams read from their clients before the queue asks for it: where the queue is slower it
@@ -56,6 +59,12 @@ class Pieces {
   }
 
   /** All of them, as one. */
+  joined(): Buffer {
+    const joined = joinedPieces(this.#pieces)
+    this.#pieces = [joined]
+    return joined
+  }
+
   take(): Buffer {
     const joined = joinedPieces(this.#pieces)
     this.#pieces = []
@@ -85,31 +94,42 @@ export function collected(
     const pieces = new Pieces()
     pieces.add(prefix)
     let dataBytes = 0
-    let tooLarge = false
+    let refusal: Error | undefined
+    const header = limits.holdsHeader === true ? new HeaderWait(limits.inlineBytesMax) : undefined
+    /** @throws WaybillError MESSAGE_TOO_LARGE */
+    const isEnough = (): boolean =>
+      header === undefined
+        ? dataBytes > limits.inlineBytesMax
+        : header.isOver(dataBytes, () => pieces.joined().subarray(prefix.length))
+    const refuse = (error: Error): void => {
+      refusal = error
+      pieces.take()
+      body?.destroy(error)
+    }
     let body: Readable | undefined
 
     source.on('data', (chunk: Buffer) => {
       dataBytes += chunk.length
-      if (tooLarge) return
-      if (dataBytes > limits.sizeBytesMax) {
-        tooLarge = true
-        pieces.take()
-        body?.destroy(tooLargeError(limits))
-      } else if (body !== undefined) {
+      if (refusal !== undefined) return
+      if (dataBytes > limits.sizeBytesMax) refuse(tooLargeError(limits))
+      else if (body !== undefined) {
         if (!body.destroyed && !handOn(body, pieces, chunk)) source.pause()
       } else {
         pieces.add(chunk)
-        if (dataBytes > limits.inlineBytesMax) {
-          body = bodyOf(source, ahead)
-          body.push(pieces.take())
-          resolve(body)
+        try {
+          if (!isEnough()) return
+        } catch (error) {
+          return refuse(error as WaybillError)
         }
+        body = bodyOf(source, ahead)
+        body.push(pieces.take())
+        resolve(body)
       }
     })
     let isOver = false
     source.on('end', () => {
       isOver = true
-      if (tooLarge) reject(tooLargeError(limits))
+      if (refusal !== undefined) reject(refusal)
       else if (body === undefined) resolve(pieces.take())
       else if (!body.destroyed) {
         if (pieces.bytes > 0) body.push(pieces.take())

@@ -171,14 +171,15 @@ export function smtpHandlers(
     const { mailFrom, rcptTo, smtpUtf8 } = session.envelope
     const id = ids.next(clock.wallMs())
     const received = headerOf(session, id)
-    const collectedData = await collected(source, received, { inlineBytesMax, sizeBytesMax }, ahead)
+    const sender = mailFrom === false ? '' : plainAddress(mailFrom.address, hostname)
+    const holdsHeader = completes?.(session) === true
+    const limits = { inlineBytesMax, sizeBytesMax, holdsHeader }
+    const collectedData = await collected(source, received, limits, ahead)
     const body = Buffer.isBuffer(collectedData) ? undefined : collectedData
     try {
       const beginning = Buffer.isBuffer(collectedData) ? collectedData : heldBy(collectedData)
-      const head =
-        completes?.(session) === true
-          ? completed(beginning, received.length, { unique: id, hostname, atMs: clock.wallMs() })
-          : beginning
+      const completion = { sender, unique: id, hostname, atMs: clock.wallMs() }
+      const head = holdsHeader ? completed(beginning, received.length, completion) : beginning
       body?.unshift(head)
       const refusal = hopCount(head) > hopCountMax ? loopError() : promiseError(session)
       if (refusal !== undefined) throw refusal
@@ -190,7 +191,7 @@ export function smtpHandlers(
       }
       const named = rcptTo.map(recipientOf)
       const submission = {
-        sender: mailFrom === false ? '' : plainAddress(mailFrom.address, hostname),
+        sender,
         recipients: recipients?.of(rcptTo, named) ?? named,
         data: body ?? head,
         smtputf8,

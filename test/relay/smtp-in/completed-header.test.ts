@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { completed, completionBytesMax } from '../../../src/relay/smtp-in/completed-header.js'
+import { completed, completionBytesMax, HeaderWait } from '../../../src/relay/smtp-in/completed-header.js'
 
 const trace = 'Received: from x\r\n\tby y;\r\n'
-const completion = { unique: 'u1', hostname: 'relay.example.org', atMs: 0 }
+const completion = { sender: 'ada@example.org', unique: 'u1', hostname: 'relay.example.org', atMs: 0 }
 const of = (sent: string): string => {
   const whole = completed(Buffer.from(trace + sent, 'latin1'), trace.length, completion).toString('latin1')
   expect(whole.startsWith(trace)).toBe(true)
@@ -10,24 +10,91 @@ const of = (sent: string): string => {
 }
 const date = 'Date: Thu, 01 Jan 1970 00:00:00 +0000\r\n'
 const messageId = 'Message-ID: <u1@relay.example.org>\r\n'
-const both = 'Date: x\r\nmessage-id: <y>\r\n'
+const from = 'From: ada@example.org\r\n'
+const all = 'Date: x\r\nmessage-id: <y>\r\nFROM: z\r\n'
 
 test.each([
-  ['Subject: x\r\n\r\nbody', `${date}${messageId}Subject: x\r\n\r\nbody`],
-  ['Date: x\r\n\r\n', `${messageId}Date: x\r\n\r\n`],
-  ['MESSAGE-ID: <x>\r\n\r\n', `${date}MESSAGE-ID: <x>\r\n\r\n`],
-  [`${both}\r\nBcc: kept, it is text\r\n`, `${both}\r\nBcc: kept, it is text\r\n`],
-  [`${both}Bcc: a@b,\r\n\tc@d\r\nTo: e@f\r\nresent-bcc : g\r\n\r\n`, `${both}To: e@f\r\n\r\n`],
-  [`${both}Bcc: a@b\rTo: e@f\n\nbody`, `${both}To: e@f\n\nbody`],
-  ['just text\r\n', `${date}${messageId}\r\njust text\r\n`],
-  ['\r\nbody', `${date}${messageId}\r\nbody`],
-  ['', `${date}${messageId}`],
+  ['Subject: x\r\n\r\nbody', `${date}${messageId}${from}Subject: x\r\n\r\nbody`],
+  ['Date: x\r\n\r\n', `${messageId}${from}Date: x\r\n\r\n`],
+  ['MESSAGE-ID: <x>\r\n\r\n', `${date}${from}MESSAGE-ID: <x>\r\n\r\n`],
+  [`${all}\r\nBcc: kept, it is text\r\n`, `${all}\r\nBcc: kept, it is text\r\n`],
+  [`${all}Bcc: a@b,\r\n\tc@d\r\nTo: e@f\r\nresent-bcc : g\r\n\r\n`, `${all}To: e@f\r\n\r\n`],
+  [`${all}Bcc: a@b\rTo: e@f\n\nbody`, `${all}To: e@f\n\nbody`],
+  ['just text\r\n', `${date}${messageId}${from}\r\njust text\r\n`],
+  ['\r\nbody', `${date}${messageId}${from}\r\nbody`],
+  ['', `${date}${messageId}${from}`],
+  [`Return-Path: <x>\r\nContent-Length: 4\r\n${all}\r\n`, `${all}\r\n`],
+  [
+    `From a 2001\r\n>From b\n${all}\r\n`,
+    `X-Mailbox-Line: From a 2001\r\nX-Mailbox-Line: >From b\n${all}\r\n`,
+  ],
+  [`From a\r\n goes on\r\n${all}\r\n`, `X-Mailbox-Line: From a\r\n goes on\r\n${all}\r\n`],
+  ['From a\r\ntext\r\n', `${date}${messageId}${from}X-Mailbox-Line: From a\r\n\r\ntext\r\n`],
 ])('of %j it makes %j', (sent, expected) => {
   expect(of(sent)).toBe(expected)
 })
 
 test('what is added has a bound', () => {
   const host = 'h'.repeat(255)
-  const whole = completed(Buffer.from('\r\n'), 0, { ...completion, unique: 'u'.repeat(64), hostname: host })
-  expect(whole.length - 2).toBeLessThanOrEqual(completionBytesMax)
+  const lines = 'From x\r\n'.repeat(20)
+  for (const sender of ['', 's'.repeat(512)]) {
+    const whole = completed(Buffer.from(lines), 0, {
+      sender,
+      unique: 'u'.repeat(64),
+      hostname: host,
+      atMs: 0,
+    })
+    expect(whole.length - lines.length).toBeLessThanOrEqual(completionBytesMax)
+  }
+})
+
+test('the null sender has an author', () => {
+  const whole = completed(Buffer.from(`Date: x\r\n${messageId}\r\n`), 0, { ...completion, sender: '' })
+  expect(whole.toString()).toMatch(/^From: MAILER-DAEMON@relay\.example\.org\r\nDate: x/)
+})
+
+const isWhole = (sent: string): boolean => new HeaderWait(0).isOver(sent.length, () => Buffer.from(sent))
+
+test.each([
+  'A: b',
+  'A: b\r\n',
+  'A: b\r',
+  'A: b\r\nBc',
+  'A: b\r\nBcc ',
+  'A: b\r\n ',
+  'From a\r\n',
+  'From a',
+  'text',
+])('more header may follow %j', (sent) => {
+  expect(isWhole(sent)).toBe(false)
+})
+
+test.each(['A: b\r\n\r', 'A: b\r\n\r\nB: c', 'A: b\r\n \r\n', 'two words', 'x'.repeat(1000), '\r\n'])(
+  'no header follows %j',
+  (sent) => {
+    expect(isWhole(sent)).toBe(true)
+  },
+)
+
+test('a header in pieces is looked at again when it has doubled, and refused beyond a mebibyte', () => {
+  const wait = new HeaderWait(1000)
+  const lookedAt: number[] = []
+  const isOver = (bytes: number): boolean =>
+    wait.isOver(bytes, () => {
+      lookedAt.push(bytes)
+      return Buffer.from('A: b\r\n')
+    })
+  for (let bytes = 1000; bytes <= 1 << 20; bytes++) isOver(bytes)
+  expect(lookedAt).toHaveLength(11)
+  expect(() => isOver((1 << 20) + 1)).toThrow('the header is longer than 1048576 bytes')
+})
+
+test('what is decided of a beginning stays so: the same header, however much of it has come', () => {
+  const sent = `To: ${'u@example.net,\r\n '.repeat(40)}x\r\nBcc: b@c\r\nSubject: x\r\n\r\nBcc: text\r\n`
+  const whole = of(sent)
+  for (let bytes = 0; bytes < sent.length; bytes++) {
+    const beginning = sent.slice(0, bytes)
+    const pieces = isWhole(beginning) ? of(beginning) + sent.slice(bytes) : whole
+    expect(pieces).toBe(whole)
+  }
 })

@@ -80,3 +80,26 @@ test('single octets are not held one by one until a queue reads them, and arrive
   expect(Buffer.concat(pieces).equals(octets)).toBe(true)
   expect(pieces.length).toBeLessThan(20)
 })
+
+test('a header is collected whole where it is wanted so, and then the stream begins', async () => {
+  const source = new PassThrough()
+  const header = `To: ${'u@example.net,\r\n '.repeat(20_000)}x\r\n`
+  const wanted = { inlineBytesMax: 1000, sizeBytesMax: 3_000_000, holdsHeader: true }
+  const data = collected(source, Buffer.from('prefix '), wanted, new StreamRoom())
+  for (let at = 0; at < header.length; at += 5000) source.write(header.slice(at, at + 5000))
+  source.write('Bcc: x\r\n\r\nbody')
+  source.write(Buffer.alloc(1_000_000))
+  const body = (await data) as Readable
+  const beginning = body.read() as Buffer
+  expect(beginning.toString().startsWith(`prefix ${header}Bcc: x\r\n\r\n`)).toBe(true)
+  body.destroy()
+})
+
+test('a header beyond its bound is refused behind the final dot', async () => {
+  const source = new PassThrough()
+  const wanted = { inlineBytesMax: 1000, sizeBytesMax: 3_000_000, holdsHeader: true }
+  const data = collected(source, Buffer.alloc(0), wanted, new StreamRoom())
+  for (let i = 0; i < 25; i++) source.write(`A: ${'b'.repeat(50_000)}\r\n`)
+  source.end('\r\nbody')
+  await expect(data).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE', message: /the header is longer/ })
+})

@@ -39,13 +39,18 @@ test('Date, Message-ID and From are added when they are missing', () => {
 })
 
 test('the null sender is no From, and a name is quoted where it must be', () => {
-  expect(made('\r\n', { sender: '' })).not.toContain('From')
+  expect(made('\r\n', { sender: '' })).toContain('From: MAILER-DAEMON@')
   expect(made('\r\n', { name: 'Doe, "J"' })).toContain('From: "Doe, \\"J\\"" <me@example.org>\r\n')
   expect(made('\r\n', { name: 'a\\"' })).toContain('From: "a\\\\\\"" <me@example.org>\r\n')
 })
 
 test('a body without a header keeps its first line', () => {
   expect(made('just text, not a field\r\n')).toMatch(/\r\n\r\njust text, not a field\r\n$/)
+})
+
+test('what only a mailbox may say is removed', () => {
+  const only = 'Return-Path: <a@y>\r\nContent-Length: 3\r\n'
+  expect(made(`${only}${complete}\r\nbody\r\n`)).toBe(`${complete}\r\nbody\r\n`)
 })
 
 test('Bcc is removed with its folded lines, and nothing else', () => {

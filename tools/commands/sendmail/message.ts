@@ -1,7 +1,8 @@
 /** Prepares the message that `sendmail` reads from standard input. Pure.
  * Invariant: any input becomes a message. Line ends become CRLF; NULs, a mailbox's `From ` line,
- * Bcc and Resent-Bcc are removed; lines over 998 octets are broken; addresses get a domain. Missing
- * Date, Message-ID and From are added. Nothing else changes. */
+ * Bcc, Resent-Bcc, Return-Path and Content-Length are removed; lines over 998 octets are broken;
+ * addresses get a domain. Missing Date, Message-ID and From are added. Nothing else changes. */
+import { removedFields } from '../../../src/relay/smtp-in/completed-header.js'
 import { isSigned, shortLines } from './long-lines.js'
 import { addressesIn, addressFields, qualifiedField } from './header-addresses.js'
 
@@ -45,14 +46,15 @@ export function messageOf(lines: string, authorship: Authorship): Buffer {
   const { sender, origin, hostname, unique, now, name } = authorship
   const has = (field: string): boolean => fields.some((other) => other.name === field)
   const date = now.toUTCString().replace('GMT', '+0000')
-  const from = name === undefined ? sender : `${quoted(name)} <${sender}>`
+  const from =
+    sender === '' ? `MAILER-DAEMON@${origin}` : name === undefined ? sender : `${quoted(name)} <${sender}>`
   const added = [
     ...(has('date') ? [] : [`Date: ${date}\r\n`]),
     ...(has('message-id') ? [] : [`Message-ID: <${unique}@${hostname}>\r\n`]),
-    ...(has('from') || sender === '' ? [] : [`From: ${from}\r\n`]),
+    ...(has('from') ? [] : [`From: ${from}\r\n`]),
   ]
   const kept = fields
-    .filter((field) => field.name !== 'bcc' && field.name !== 'resent-bcc')
+    .filter((field) => !removedFields.has(field.name))
     .map((field) => (addressFields.has(field.name) ? qualifiedField(field.text, origin) : field.text))
   const addedBytes = Buffer.from(added.join(''))
   const text = `${kept.join('')}\r\n${body}`
