@@ -55,6 +55,14 @@ const hidden = SMTPConnection.prototype as unknown as Hidden
 /** The result for nodemailer when the server has answered the end of a message. */
 type Answered = (error: ClientError | null, reply?: string) => void
 
+/** Nodemailer refuses angle brackets, which a quoted local part may have (RFC 5321 §4.1.2), so it
+ * sees two characters that no address has. */
+const coded = (address: string): string => address.replaceAll('<', '\u0001').replaceAll('>', '\u0002')
+const decoded = (text: string): string => text.replaceAll('\u0001', '<').replaceAll('\u0002', '>')
+
+const withDecoded = <T extends { readonly recipient?: string | undefined }>(reply: T): T =>
+  reply.recipient === undefined ? reply : Object.assign(reply, { recipient: decoded(reply.recipient) })
+
 export class SmtpClient extends PhasedConnection {
   /** Transactions begun on this connection. */
   transactionCount = 0
@@ -162,8 +170,8 @@ export class SmtpClient extends PhasedConnection {
     const { data } = mail
     this.#whole = Buffer.isBuffer(data) ? data : undefined
     const envelope: NotedEnvelope = {
-      from: mail.sender,
-      to: [...mail.recipients],
+      from: coded(mail.sender),
+      to: mail.recipients.map(coded),
       size: mail.dataBytes,
       use8BitMime: mail.eightBit,
     }
@@ -181,9 +189,9 @@ export class SmtpClient extends PhasedConnection {
           // It ended there, whatever came behind it: recipients of a transaction that never was are
           // refused for no fault of theirs.
           error: isInStep ? (envelope.mailError ?? error) : error,
-          accepted: envelope.accepted ?? [],
-          refusals: isInStep ? (envelope.rejectedErrors ?? []) : [],
-          replies: isInStep ? this.#replies : [],
+          accepted: (envelope.accepted ?? []).map(decoded),
+          refusals: isInStep ? (envelope.rejectedErrors ?? []).map(withDecoded) : [],
+          replies: isInStep ? this.#replies.map(withDecoded) : [],
           dotSent,
           isCut: hasBegun && !dotSent,
           answered: this.lastServerResponse !== false,
@@ -317,7 +325,7 @@ export class SmtpClient extends PhasedConnection {
   }
 
   override _sendCommand(line: string, logged?: string): void {
-    const whole = line + this.#wordsBehind(line)
+    const whole = decoded(line) + this.#wordsBehind(line)
     this.transcript?.add('client', logged ?? whole)
     super._sendCommand(whole, logged)
   }

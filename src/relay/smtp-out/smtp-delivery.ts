@@ -72,23 +72,6 @@ class SmtpDelivery {
     this.#signer = signer
   }
 
-  /** Nodemailer refuses a whole envelope for one address that it cannot write between
-   * angle brackets. */
-  async deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {
-    const isWritable = (_: unknown, i: number): boolean => !unwritable.test(request.recipients[i]!)
-    const writable = request.recipients.filter(isWritable)
-    if (writable.length === request.recipients.length) return this.#deliver(request, signal)
-    const result =
-      writable.length === 0 ? [] : await this.#deliver(withRecipients(request, isWritable), signal)
-    let next = 0
-    return request.recipients.map((recipient): Outcome => {
-      if (unwritable.test(recipient)) return { kind: 'failed', status: '5.1.3', reason: 'no form in SMTP' }
-      const outcome = 'kind' in result ? result : result[next++]
-      assert(outcome !== undefined, 'every recipient sent has an outcome')
-      return outcome.kind === 'site' ? { ...outcome, kind: 'deferred' } : outcome
-    })
-  }
-
   /** @returns undefined if a reused connection was over, and may be replaced */
   async #offered(
     session: Session,
@@ -170,7 +153,7 @@ class SmtpDelivery {
     }
   }
 
-  async #deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {
+  async deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {
     const places = await this.#placesOf(request, signal)
     if ('kind' in places) return places
     assert(places.length > 0, 'mail goes somewhere, or there is a reason')
@@ -206,24 +189,6 @@ class SmtpDelivery {
     return answer?.result ?? siteOfAll(troubles)
   }
 }
-
-/** A request may be an instance of any class, so members are copied by name. */
-const withRecipients = (
-  request: DeliveryRequest,
-  isKept: (_: unknown, index: number) => boolean,
-): DeliveryRequest => ({
-  id: request.id,
-  attempts: request.attempts,
-  sender: request.sender,
-  recipients: request.recipients.filter(isKept),
-  dsn: request.dsn && { ...request.dsn, recipients: request.dsn.recipients.filter(isKept) },
-  nexthop: request.nexthop,
-  acceptedAt: request.acceptedAt,
-  dataBytes: request.dataBytes,
-  smtputf8: request.smtputf8,
-  data: () => request.data(),
-  stream: () => request.stream(),
-})
 
 /** @returns the form, or the outcome of a message that the server cannot take */
 async function formOf(sending: Sending, client: SmtpClient): Promise<Form | Outcome> {
@@ -267,8 +232,6 @@ function relayedBy(client: SmtpClient, result: DeliveryResult): DeliveryResult {
 
 const isWithdrawn = ({ reason }: AbortSignal): boolean =>
   isWaybillError(reason) && reason.code === 'ATTEMPT_WITHDRAWN'
-
-const unwritable = /[\r\n<>]/
 
 const last = (result: DeliveryResult): Answer => ({ result, maySendElsewhere: false })
 

@@ -69,16 +69,6 @@ test('a server that does not offer DSN is told nothing, and what it takes is rel
   expect(words(server.commands).join()).not.toMatch(/RET|ENVID|NOTIFY|ORCPT/)
 })
 
-test('what is asked stays with its recipient when one before him has no form in SMTP', async () => {
-  const { server, transport } = await between(undefined, {}, withDsn)
-  const result = await deliver(transport, {
-    recipients: ['"<"@example.net', 'b@example.net'],
-    dsn: { ...dsn, recipients: [{ notify: 'never' }, { notify: ['failure'] }] },
-  })
-  expect(result).toMatchObject([{ kind: 'failed' }, { kind: 'delivered', relayed: 'with-dsn' }])
-  expect(words(server.commands).slice(1)).toEqual(['RCPT TO:<b@example.net> NOTIFY=FAILURE'])
-})
-
 test('a server whose name has DSN in it has not offered it', async () => {
   const ehlo = '250-mail-dsn.example.net at your service, no DSN here\r\n250-PIPELINING\r\n250 X-DSN'
   const { server, transport } = await between((line) => (line.startsWith('EHLO') ? ehlo : undefined))

@@ -176,70 +176,24 @@ test('a server without pipelining gets one command at a time', async () => {
   expect(server.taken[0]?.recipients).toHaveLength(2)
 })
 
-test('an address without a form in SMTP fails alone', async () => {
-  const { server, transport } = await between()
-  expect(await deliver(transport, { recipients: ['"a>b"@example.net', 'ok@example.net'] })).toMatchObject([
-    { kind: 'failed', status: '5.1.3' },
-    { kind: 'delivered' },
-  ])
-  expect(server.taken[0]?.recipients).toEqual(['ok@example.net'])
-})
-
-test('mail of which no address has a form in SMTP goes nowhere', async () => {
-  const { server, transport } = await between()
-  expect(await deliver(transport, { recipients: ['"a>b"@example.net', '"<"@example.net'] })).toMatchObject([
-    { kind: 'failed', status: '5.1.3' },
-    { kind: 'failed', status: '5.1.3' },
-  ])
-  expect(server.sessionCount()).toBe(0)
-})
-
-test('beside addresses without a form in SMTP each of the others has its own outcome', async () => {
-  const { transport } = await between((line) =>
-    line.includes('<no@') ? '550 5.1.1 no such user' : undefined,
+test('angle brackets within quotes leave as they are, and each recipient has the own outcome', async () => {
+  const { server, transport } = await between((line) =>
+    line.includes('"n>o"@') ? '550 5.1.1 no such user' : undefined,
   )
-  const recipients = ['"<"@example.net', 'no@example.net', '"a>b"@example.net', 'ok@example.net']
-  expect(await deliver(transport, { recipients })).toMatchObject([
-    { kind: 'failed', status: '5.1.3' },
+  const recipients = ['"<"@example.net', '"n>o"@example.net', 'ok@example.net']
+  const sender = '"<a>"@example.org'
+  expect(await deliver(transport, { sender, recipients })).toMatchObject([
+    { kind: 'delivered' },
     { kind: 'failed', status: '5.1.1' },
-    { kind: 'failed', status: '5.1.3' },
     { kind: 'delivered' },
   ])
-})
-
-test('beside an address without a form in SMTP long mail goes as it would have gone without', async () => {
-  const { server } = await between()
-  const data = Buffer.from('.line of a long message\r\n'.repeat(60_000))
-  const transport = transportOf({})
-  const recipients = ['"a>b"@example.net', 'ok@example.net']
-  const nexthop = `127.0.0.1:${server.port}`
-  expect(await deliver(transport, { recipients, nexthop, smtputf8: true }, data)).toMatchObject([
-    { kind: 'failed', status: '5.1.3' },
-    { kind: 'delivered' },
+  const said = server.taken[0]?.commands.map((line) => line.replace(/ (?:BODY|SIZE)=.*/, ''))
+  expect(said?.slice(0, 4)).toEqual([
+    'MAIL FROM:<"<a>"@example.org>',
+    'RCPT TO:<"<"@example.net>',
+    'RCPT TO:<"n>o"@example.net>',
+    'RCPT TO:<ok@example.net>',
   ])
-  expect(server.taken).toMatchObject([{ recipients: ['ok@example.net'] }])
-  expect(server.taken[0]?.commands[0]).toBe(
-    `MAIL FROM:<sender@example.org> BODY=8BITMIME SIZE=${data.length} SMTPUTF8`,
-  )
-  expect(server.taken[0]?.data.equals(data)).toBe(true)
-})
-
-test('beside an address without a form in SMTP the others wait for a server that is not there', async () => {
-  const { server, transport } = await between()
-  server.close()
-  expect(await deliver(transport, { recipients: ['"a>b"@example.net', 'ok@example.net'] })).toMatchObject([
-    { kind: 'failed', status: '5.1.3' },
-    { kind: 'deferred', status: '4.4.1' },
-  ])
-})
-
-test('a sender without a form in SMTP has his mail back', async () => {
-  const { server, transport } = await between()
-  expect(await deliver(transport, { sender: '"a>b"@example.org' })).toMatchObject({
-    kind: 'failed',
-    status: '5.1.7',
-  })
-  expect(server.taken).toHaveLength(0)
 })
 
 test('a request may be an instance whose members are on its class', async () => {
@@ -276,10 +230,9 @@ test('a request may be an instance whose members are on its class', async () => 
     }
   }
   const { transport } = await between()
-  expect(await transport.deliver(new Instance(), new AbortController().signal)).toMatchObject([
-    { kind: 'failed' },
-    { kind: 'delivered' },
-  ])
+  expect(await transport.deliver(new Instance(), new AbortController().signal)).toMatchObject({
+    kind: 'delivered',
+  })
 })
 
 test('the null sender is an empty path', async () => {
