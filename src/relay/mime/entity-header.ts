@@ -7,12 +7,19 @@ import { headerFields, leadingFields } from '../../base/header.js'
 /** What a body needs. `parts`: a multipart. `message`: another message, header and body. `closed`:
  * nothing in it may change. */
 export type Shape =
-  | { readonly kind: 'parts'; readonly boundary: string; readonly isSigned: boolean }
+  | {
+      readonly kind: 'parts'
+      readonly boundary: string
+      readonly isSigned: boolean
+      readonly isDigest: boolean
+    }
   | { readonly kind: 'message' | 'closed' }
   | { readonly kind: 'leaf'; readonly encoding: 'base64' | 'quoted-printable' | 'none' }
 
-/** @param header with its empty line, if there is one */
-export function shapeOf(header: Buffer): Shape {
+/** @param header with its empty line, if there is one
+ * @param isInDigest it is a part of multipart/digest, where a part without a type is a message (RFC
+ * 2046 §5.1.5) */
+export function shapeOf(header: Buffer, isInDigest = false): Shape {
   const fields = headerFields(header) ?? []
   const valueOf = (name: string): string =>
     fields
@@ -20,12 +27,19 @@ export function shapeOf(header: Buffer): Shape {
       ?.value.trim()
       .toLowerCase() ?? ''
   const contentType = fields.find(({ name }) => name === 'content-type')?.value ?? ''
-  const [, type = 'text', subtype = 'plain'] =
-    /^\s*([\w-]+)\/([\w.+-]+)/.exec(contentType.toLowerCase()) ?? []
+  const [, type, subtype = ''] =
+    contentType === '' && isInDigest
+      ? ['', 'message', 'rfc822']
+      : (/^\s*([\w-]+)\/([\w.+-]+)/.exec(contentType.toLowerCase()) ?? ['', 'text', 'plain'])
   if (type === 'multipart') {
     const boundary = boundaryIn(contentType)
     if (boundary !== undefined)
-      return { kind: 'parts', boundary, isSigned: subtype === 'signed' || subtype === 'encrypted' }
+      return {
+        kind: 'parts',
+        boundary,
+        isSigned: subtype === 'signed' || subtype === 'encrypted',
+        isDigest: subtype === 'digest',
+      }
   }
   const encoding = valueOf('content-transfer-encoding')
   if (encoding === 'base64' || encoding === 'quoted-printable') return { kind: 'leaf', encoding }

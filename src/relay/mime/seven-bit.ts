@@ -26,6 +26,7 @@ export interface SevenBitPlan {
 interface Multipart {
   readonly boundary: string
   readonly isSigned: boolean
+  readonly isDigest: boolean
 }
 
 /** One walk. Without a plan nothing is written. */
@@ -38,6 +39,8 @@ class Walk {
   /** Of the entity whose header is read; undefined in a body. */
   #header: Buffer[] | undefined = []
   #headerBytes = 0
+  /** The header stands behind a boundary, and not at the beginning of a message. */
+  #isPart = false
   #entity = 0
   #shape: Shape = { kind: 'leaf', encoding: 'none' }
   #quoted = new QuotedPrintable()
@@ -86,6 +89,7 @@ class Walk {
     if (isLast) this.#stack.pop()
     this.#entity++
     this.#header = isLast ? undefined : []
+    this.#isPart = !isLast
     this.#headerBytes = 0
     // What stands behind the last boundary is of no part, as what stands before the first.
     this.#shape = outside
@@ -99,13 +103,14 @@ class Walk {
     this.#header = undefined
     this.#headerBytes = 0
     this.#quoted = new QuotedPrintable()
-    const shape = (this.#shape = shapeOf(header))
+    const shape = (this.#shape = shapeOf(header, this.#isPart && this.#stack.at(-1)?.isDigest === true))
+    this.#isPart = false
     const entity = this.#entity
     const isCovered = this.#isCovered
     if (shape.kind === 'parts') {
       if (this.#stack.length === depthMax) throw new NoSevenBitForm('too many parts within parts')
       const isSigned = shape.isSigned || isCovered
-      this.#stack.push({ boundary: shape.boundary, isSigned })
+      this.#stack.push({ boundary: shape.boundary, isSigned, isDigest: shape.isDigest })
       this.#shape = outside
     }
     if (shape.kind === 'message') {

@@ -168,3 +168,21 @@ test('a line that never ends is read in chunks, and its characters stay whole', 
   expect(text).toContain('charset=utf-8')
   expect(unquoted(text!.split('\n\n')[1]!).toString()).toBe(`${line}\n`)
 })
+
+test('a part of a digest is a message unless it has a type: its own header is left alone', async () => {
+  const part = 'Subject: one\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: '
+  const digest = (encoding: string, text: string): string =>
+    `Content-Type: multipart/digest; boundary=b\n\n--b\n\n${part}${encoding}\n\n${text}\n--b--\n`
+  expect(await converted(octets(digest('8bit', 'ä')))).toBe(digest('quoted-printable', '=C3=A4'))
+  const typed = 'Content-Type: multipart/digest; boundary=b\n\n--b\nContent-Type: text/plain\n'
+  expect(await converted(octets(`${typed}\nä\n--b--\n`))).toBe(
+    `${typed}Content-Transfer-Encoding: quoted-printable\n\n=C3=A4\n--b--\n`,
+  )
+})
+
+test('a message within a digest has text again where no type is said', async () => {
+  const digest = 'Content-Type: multipart/digest; boundary=b\n\n--b\n\nSubject: one\n'
+  expect(await converted(octets(`${digest}\nä\n--b--\n`))).toBe(
+    `${digest}Content-Transfer-Encoding: quoted-printable\n\n=C3=A4\n--b--\n`,
+  )
+})
