@@ -27,6 +27,18 @@ export function isInternational(text: string): boolean {
   return false
 }
 
+/** The same address without quotes that it does not need: by RFC 5321 §4.1.2 both forms mean one
+ * mailbox. Where it needs them, quotes and backslashes alone have a backslash before them. */
+export function withoutNeedlessQuotes(address: string): string {
+  if (!address.startsWith('"') || !isMailAddress(address)) return address
+  const at = address.lastIndexOf('@')
+  const local = address.slice(1, at - 1).replace(/\\(.)/gsu, '$1')
+  const bare = local + address.slice(at)
+  if (!/^\.|\.\.|\.$/.test(local) && isMailAddress(bare) && !bare.startsWith('"')) return bare
+  const quoted = local.replace(/["\\]/g, '\\$&')
+  return '"' + quoted + '"' + address.slice(at)
+}
+
 /** As it is written. */
 export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)
 

@@ -6,6 +6,7 @@ import {
   comparableDomainOf,
   isInternational,
   isMailAddress,
+  withoutNeedlessQuotes,
 } from '../../src/base/mail-address.js'
 
 test.each([
@@ -110,4 +111,21 @@ test.each([
 ])('the kind of %s says whether it is an address and needs SMTPUTF8', (text) => {
   const kind = isInternational(text) ? 'international' : 'ascii'
   expect(addressKind(text)).toBe(isMailAddress(text) ? kind : undefined)
+})
+
+test.each([
+  ['"ada"@x', 'ada@x'],
+  ['"a\\da.l"@x', 'ada.l@x'],
+  ['"a\\ b\\"c"@x', '"a b\\"c"@x'],
+  ['"a b"@x', '"a b"@x'],
+  ['"a@b"@x', '"a@b"@x'],
+  ['".a"@x', '".a"@x'],
+  ['"a..b"@x', '"a..b"@x'],
+  ['"\u00a0"@x', '"\u00a0"@x'],
+  ['"\\"ada\\""@x', '"\\"ada\\""@x'],
+  ['"a"b"@x', '"a"b"@x'],
+  ['"ada"', '"ada"'],
+  ['ada@x', 'ada@x'],
+])('without needless quotes %s is %s', (address, plain) => {
+  expect(withoutNeedlessQuotes(address)).toBe(plain)
 })

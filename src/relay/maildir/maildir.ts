@@ -10,6 +10,7 @@ import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { assert } from '../../base/assert.js'
 import { systemClock, type Clock } from '../../base/clock.js'
+import { withoutNeedlessQuotes } from '../../base/mail-address.js'
 import { addressOfOrcpt } from '../../base/notification.js'
 import { checkOptionNames } from '../../base/options.js'
 import type { DeliveryRequest, DeliveryResult, Outcome, Transport } from '../../delivery/transport.js'
@@ -288,9 +289,10 @@ const plain = /^[a-z0-9_@+=-][a-z0-9._@+=-]*$/
 
 /** The directory of an address's Maildir: one path component that every file system takes, without
  * separators, a leading dot or control characters, in one case, of at most 255 bytes. Different
- * addresses have different names, except for case and a final dot, which do not matter. */
+ * addresses have different names, except for case, a final dot and needless quotes, which do not
+ * matter. */
 export function mailboxName(recipient: string): string {
-  const folded = recipient.normalize('NFC').toLowerCase().replace(/\.$/, '')
+  const folded = withoutNeedlessQuotes(recipient).normalize('NFC').toLowerCase().replace(/\.$/, '')
   if (plain.test(folded) && folded.length <= nameBytesMax) return folded
   let name = ''
   for (const byte of Buffer.from(folded)) {

@@ -1,8 +1,9 @@
 /** The extension of an address, as Postfix's recipient_delimiter has it: `+lists` of
  * `ada+lists@example.com`. Pure.
  * Invariant: what is taken off and put on again is the same address, and nobody's name is empty.
- * The first delimiter decides, whichever of them it is; what stands in quotes has none.
+ * The first delimiter decides, whichever of them it is; a local part that needs quotes has none.
  * @see Postfix split_addr(3), strip_addr(3) */
+import { withoutNeedlessQuotes } from '../../base/mail-address.js'
 import { localPartOf } from './address-pattern.js'
 
 /** What may stand between name and extension: of the characters of a name those that are no letter
@@ -27,10 +28,11 @@ export interface ExtendedAddress {
   readonly extension: string
 }
 
-/** @param delimiters none is ''
+/** @param written as its sender has it, @param delimiters none is ''
  * @returns undefined for an address without an extension */
-export function splitAddress(address: string, delimiters: string): ExtendedAddress | undefined {
+export function splitAddress(written: string, delimiters: string): ExtendedAddress | undefined {
   if (delimiters === '') return undefined
+  const address = withoutNeedlessQuotes(written)
   const local = localPartOf(address)
   const at = firstOf(delimiters, local)
   if (at <= 0 || isWhole(local, delimiters)) return undefined

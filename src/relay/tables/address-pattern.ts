@@ -1,8 +1,8 @@
 /** What tables have for addresses: `user@example.net`, `example.net`, or `.example.net` (what is
  * below it). Pure.
- * Invariant: capitals are the same, and so are a name and its form in the DNS. Of an address the
- * domain behind the last @ decides. */
-import { domainOf, isMailAddress } from '../../base/mail-address.js'
+ * Invariant: capitals are the same, and so are a name and its form in the DNS, and a local part
+ * with and without quotes. Of an address the domain behind the last @ decides. */
+import { domainOf, isMailAddress, withoutNeedlessQuotes } from '../../base/mail-address.js'
 import { asciiName, isHostName } from './mail-destination.js'
 
 /** @returns a key of `addressKeys`; undefined for what is no pattern */
@@ -12,7 +12,7 @@ export function patternKey(pattern: string): string | undefined {
   const domain = asciiName(pattern.slice(at < 0 ? dot.length : at + 1))
   if (!isHostName(domain) && !isLiteral(domain)) return undefined
   if (at < 0) return dot + domain
-  return isMailAddress(pattern) ? `${pattern.slice(0, at).toLowerCase()}@${domain}` : undefined
+  return isMailAddress(pattern) ? `${plainLocalOf(pattern)}@${domain}` : undefined
 }
 
 const isLiteral = (domain: string): boolean => /^\[(?:ipv6:[\da-f:.]+|[\d.]+)\]$/.test(domain)
@@ -28,7 +28,10 @@ export function addressKeys(address: string): [self: string, domain: string, ...
  *    2. both are known by what is before the @
  *    3. of the second nobody hears again */
 export const addressKey = (address: string): string =>
-  `${localPartOf(address).toLowerCase()}@${asciiName(domainOf(address)) || domainOf(address)}`
+  `${plainLocalOf(address)}@${asciiName(domainOf(address)) || domainOf(address)}`
+
+/** For comparing. */
+const plainLocalOf = (address: string): string => localPartOf(withoutNeedlessQuotes(address)).toLowerCase()
 
 /** As it is written. */
 export const localPartOf = (address: string): string => address.slice(0, address.lastIndexOf('@'))

@@ -339,6 +339,7 @@ test.each([
   ['.hidden@x', '%2ehidden@x'],
   ['a/b@x', 'a%2fb@x'],
   ['A.B+tag@X.Org', 'a.b+tag@x.org'],
+  ['"ada"@x', 'ada@x'],
   ['"a b"@x', '%22a%20b%22@x'],
   ['50%25@x', '50%2525@x'],
   ['Ada@Example.net.', 'ada@example.net'],

@@ -31,7 +31,7 @@ test.each([
   ['+ada@example.com', '+'],
   // Postfix looks no further.
   ['+ada+lists@example.com', '+'],
-  ['"ada+lists"@example.com', '+'],
+  ['"ada +lists"@example.com', '+'],
   ['MAILER-daemon@example.com', '-'],
   ['Double-Bounce@example.com', '+-'],
   ['postmaster@example.com', 't'],

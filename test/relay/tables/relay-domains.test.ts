@@ -29,6 +29,8 @@ test.each<[string, Standing]>([
   ['anyone@com', 'elsewhere'],
   ['ADA@small.example', 'listed'],
   ['grace@small.example', 'listed'],
+  ['"grace"@small.example', 'listed'],
+  ['"no one"@small.example', 'unknown'],
   ['eve@small.example', 'unknown'],
   ['adam@small.example', 'unknown'],
   ['ada@a.small.example', 'elsewhere'],
