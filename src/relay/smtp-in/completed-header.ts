@@ -25,7 +25,12 @@ export const completionBytesMax = 1100
 const headerBytesMax = 1 << 20
 
 /** In lower case. */
-export const removedFields: ReadonlySet<string> = new Set(['bcc', 'resent-bcc', 'return-path', 'content-length'])
+export const removedFields: ReadonlySet<string> = new Set([
+  'bcc',
+  'resent-bcc',
+  'return-path',
+  'content-length',
+])
 
 /** Waits for the end of a header that comes in pieces. It is looked at again when it has doubled,
  * so all looks together cost as much as one at twice the header. */

@@ -1,10 +1,11 @@
 /** The path of MAIL FROM and RCPT TO, as a client wrote it, and what may stand in it. Pure.
  * Invariant: everything that RFC 5321 §4.1.2 allows is read, quoted local parts too. Strangers get
  * nothing else. A client that may relay gets more, as from Postfix (strict_rfc821_envelopes = no):
- * a path without brackets, a name without a domain, underscores, dots at any place. Devices and
- * programs that cannot be changed send such paths, and a refusal loses their mail. */
+ * a path without brackets or with too many, blanks and names within them, a name without a domain,
+ * underscores, dots at any place. Devices and programs that cannot be changed send such paths, and
+ * a refusal loses their mail. Quotes that an address does not need are removed. */
 import { isIPv4, isIPv6 } from 'node:net'
-import { isMailAddress } from '../../base/mail-address.js'
+import { isMailAddress, withoutNeedlessQuotes } from '../../base/mail-address.js'
 
 export interface MailPath {
   /** '' is the null path. Without a domain it has no `@`. */
@@ -14,6 +15,9 @@ export interface MailPath {
 }
 
 const bracketed = /^<((?:"(?:[^"\\]|\\.)*"|[^"<>])*)>(?=\s|$)(.*)$/s
+/** `< ada@example.org >`, `<<ada@example.org>>`, `<Ada <ada@example.org>>`. */
+const spaced = /^<\s*((?:"(?:[^"\\]|\\.)*"|[^\s"<>])+)\s*>(?=\s|$)(.*)$/s
+const nested = /^<[^<>"]*<\s*((?:"(?:[^"\\]|\\.)*"|[^\s"<>])+)\s*>\s*>(?=\s|$)(.*)$/s
 /** Nothing but parameters may follow it: `Ada <ada@example.org>` is none. */
 const bare = /^((?:"(?:[^"\\]|\\.)*"|[^\s"<>])+)((?:\s+[a-z0-9][a-z0-9-]*(?:=\S*)?)*)$/is
 /** RFC 5321, appendix C: to be accepted and ignored. */
@@ -25,15 +29,24 @@ const pathBytesMax = 254
  * @param isLenient for a client that may relay
  * @returns undefined when it is no path */
 export function mailPath(text: string, isLenient: boolean): MailPath | undefined {
-  const trimmed = text.trim()
-  const [, inner, rest = ''] = bracketed.exec(trimmed) ?? (isLenient ? (bare.exec(trimmed) ?? []) : [])
+  const [, inner, rest = ''] = parts(text.trim(), isLenient) ?? []
   if (inner === undefined) return undefined
-  const address = inner.replace(sourceRoute, '')
+  const written = inner.replace(sourceRoute, '')
+  const address = withoutNeedlessQuotes(isLenient ? withoutBackslashes(written) : written)
   if (address === '') return { address, rest }
   if (!address.includes('@') && (isLenient || /^postmaster$/i.test(address)))
     return isMailAddress(`${address}@localhost`) ? { address, rest } : undefined
   return isMailAddress(address) && (isLenient || isStrict(address)) ? { address, rest } : undefined
 }
+
+function parts(text: string, isLenient: boolean): RegExpExecArray | null {
+  if (!isLenient) return bracketed.exec(text)
+  return spaced.exec(text) ?? bracketed.exec(text) ?? nested.exec(text) ?? bare.exec(text)
+}
+
+/** `DOMAIN\ada@example.org`: to Postfix, too, the character behind it stands for itself. */
+const withoutBackslashes = (path: string): string =>
+  path.includes('"') ? path : path.replace(/\\(?=[\w.])/g, '')
 
 /** The grammar of RFC 5321 and 6531, for an address that `isMailAddress` has taken. */
 function isStrict(address: string): boolean {

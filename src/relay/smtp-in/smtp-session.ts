@@ -249,10 +249,27 @@ export class Session extends ExtendedSession {
     const colon = text.indexOf(':')
     const path = mailPath(text.slice(colon + 1), !this.#isStranger)
     if (path === undefined) return false
-    const parsed = super._parseAddressCommand(name, `${text.slice(0, colon)}:<> ${path.rest}`)
+    const verb = this.#isStranger ? text.slice(0, colon) : text.slice(0, colon).replace(/\s+/g, ' ')
+    const parsed = super._parseAddressCommand(name, `${verb}:<> ${path.rest}`)
     if (!parsed) return false
     if (parsed.args) for (const wrong of notXtext(text)) parsed.args[wrong] = '\0'
     return { ...parsed, address: path.address }
+  }
+
+  /** Devices call themselves `HP LaserJet 4`; the name decides nothing, and Postfix takes it
+   * from everyone, too. */
+  override handler_HELO(command: Buffer, done: () => void): void {
+    super.handler_HELO(inOneWord(command), done)
+  }
+
+  override handler_EHLO(command: Buffer, done: () => void): void {
+    super.handler_EHLO(inOneWord(command), done)
+  }
+
+  /** RFC 5321 §3.5.3: nobody learns from it which addresses there are. */
+  override handler_VRFY(_command: Buffer, done: () => void): void {
+    this.send(252, '2.0.0 Cannot VRFY user; try RCPT', false)
+    done()
   }
 
   override _createParser(): SMTPStream {
@@ -323,4 +340,10 @@ export class Session extends ExtendedSession {
     if (code === 535 && ++this.#wrongPasswordCount >= wrongPasswordCountMax)
       this.#turnAway(`4.7.0 ${this.name} has refused too many passwords`)
   }
+}
+
+/** A greeting with a name of one word. */
+function inOneWord(command: Buffer): Buffer {
+  const [verb = '', ...words] = command.toString().trim().split(/\s+/)
+  return words.length < 2 ? command : Buffer.from(`${verb} ${words.join('-')}`)
 }

@@ -12,6 +12,8 @@ test.each([
   ['<"a@b"@example.org>', '"a@b"@example.org', ''],
   ['<ada@[192.0.2.1]>', 'ada@[192.0.2.1]', ''],
   ['<ada@[IPv6:2001:db8::1]>', 'ada@[IPv6:2001:db8::1]', ''],
+  ['<"ada"@example.org>', 'ada@example.org', ''],
+  ['<"a\\da.l"@example.org>', 'ada.l@example.org', ''],
   ["<o'hara+x=y@example.org>", "o'hara+x=y@example.org", ''],
 ])('everyone may write %j', (text, address, rest) => {
   expect(mailPath(text, false)).toEqual({ address, rest })
@@ -28,6 +30,10 @@ test.each([
   ['<a..b@example.org>', 'a..b@example.org', ''],
   ['<a.@example.org>', 'a.@example.org', ''],
   ['<.a@example.org>', '.a@example.org', ''],
+  ['< a@example.org > SIZE=3', 'a@example.org', ' SIZE=3'],
+  ['<<a@example.org>> SIZE=3', 'a@example.org', ' SIZE=3'],
+  ['<Ada L <a@example.org>>', 'a@example.org', ''],
+  ['<DOM\\ada@example.org>', 'DOMada@example.org', ''],
   ['<ada@-x-.example.org>', 'ada@-x-.example.org', ''],
 ])('who may relay may write %j, a stranger may not', (text, address, rest) => {
   expect(mailPath(text, true)).toEqual({ address, rest })
@@ -43,6 +49,12 @@ test.each([
   'Ada <ada@example.org>',
   '<a@b@c>',
   '<a@b>>',
+  '<<a@b>',
+  '<<>>',
+  '< >',
+  '<a@b <c@d>',
+  '<"a"b"@c>',
+  '<"a"@b,"c"@d>',
 ])('nobody may write %j', (text) => {
   expect(mailPath(text, true)).toBeUndefined()
   expect(mailPath(text, false)).toBeUndefined()
