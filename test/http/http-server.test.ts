@@ -146,6 +146,21 @@ test('a message as it is, or composed of its parts, is durable when it is answer
   expect(stage.delivered.get('c@example.net')).not.toContain('d@example.net')
 })
 
+test('a long header is completed whole, and one over a mebibyte is refused', async () => {
+  const stage = await httpStage()
+  stage.answer = () => ({ kind: 'delivered' })
+  const post = (toBytes: number): Promise<Response> =>
+    stage.ask('submit', '/v1/messages?sender=ada@example.org&recipient=a@example.net', {
+      method: 'POST',
+      body: `To: ${'u@example.net,\r\n '.repeat(toBytes / 16)}x@y\r\nBcc: secret@x\r\nSubject: raw\r\n\r\nHello.\r\n`,
+      headers: { 'content-type': 'message/rfc822' },
+    })
+  expect((await post(300_000)).status).toBe(202)
+  await stage.until(() => stage.delivered.has('a@example.net'))
+  expect(stage.delivered.get('a@example.net')).not.toContain('secret')
+  expect((await post(1_200_000)).status).toBe(413)
+})
+
 test.each([
   ['to', 'not an address'],
   ['to', 'ada@example.org, bob'],
