@@ -128,14 +128,23 @@ export class Attempts<Tag> {
     for (const { controller } of left) controller?.abort(reason)
     const userCount = userCounts.get(this.#transport)! - 1
     userCounts.set(this.#transport, userCount)
-    if (userCount === 0) this.#transport.close?.()
+    if (userCount === 0) this.#close()
+  }
+
+  /** It is nobody's trouble any more: a crash waits for nothing, and goes on. */
+  #close(): void {
+    try {
+      const closed: unknown = this.#transport.close?.()
+      if (isThenable(closed)) asPromise(closed).catch(() => undefined)
+    } catch {
+      // As above.
+    }
   }
 
   #wait(attempt: Attempt<Tag>, answer: PromiseLike<unknown>): void {
+    const promise = asPromise(answer)
     this.#underWay.add(attempt)
     this.#sweep ??= this.#clock.after(this.#sweepMs, this.#sweepDue)
-    // A foreign thenable may call back at once, twice or never; a real promise does not.
-    const promise = answer instanceof Promise ? answer : Promise.resolve(answer)
     void promise.then(
       (value: unknown) => {
         if (this.#underWay.delete(attempt))
@@ -162,9 +171,21 @@ export class Attempts<Tag> {
     if (controller !== undefined && this.#transport.letsGoOfSignal === true) this.#free.push(controller)
   }
 
+  /** Attempts are given up behind one more look at the network, because timers run before it:
+   *
+   * 1. a server answers, and the answer waits in the socket
+   * 2. the program computes, or is stopped, until the deadline has passed
+   * 3. the sweep runs first, and gives up what was delivered: the recipient gets it twice */
   readonly #sweepDue = (): void => {
     this.#sweep = undefined
     const nowMs = this.#clock.monotonicMs()
+    let isDue = false
+    for (const { dueAt } of this.#underWay) isDue ||= dueAt <= nowMs
+    if (isDue) this.#clock.soon(() => this.#giveUp(nowMs))
+    else this.#sweepLater()
+  }
+
+  #giveUp(nowMs: number): void {
     for (const attempt of this.#underWay) {
       if (this.#abandoned) return
       if (attempt.dueAt > nowMs) continue
@@ -174,12 +195,24 @@ export class Attempts<Tag> {
       attempt.controller?.abort(new Error(reason))
       this.#settled(attempt.tag, reportOf({ kind: 'site', status: '4.4.1', reason }, attempt.recipientCount))
     }
-    if (this.#underWay.count > 0) this.#sweep ??= this.#clock.after(this.#sweepMs, this.#sweepDue)
+    this.#sweepLater()
+  }
+
+  #sweepLater(): void {
+    if (!this.#abandoned && this.#underWay.count > 0)
+      this.#sweep ??= this.#clock.after(this.#sweepMs, this.#sweepDue)
   }
 }
 
 const isThenable = (answer: unknown): answer is PromiseLike<unknown> =>
   typeof answer === 'object' && answer !== null && typeof (answer as { then?: unknown }).then === 'function'
+
+/** Foreign ones may call back at once, twice or never, and their `then` may throw: a promise of a
+ * separate class, too. */
+const asPromise = (answer: PromiseLike<unknown>): Promise<unknown> =>
+  answer instanceof Promise && answer.then === Promise.prototype.then && answer.constructor === Promise
+    ? answer
+    : new Promise((resolve) => resolve(answer))
 
 /** An answer can be an object whose properties throw. */
 function reportOfSafely(value: unknown, recipientCount: number): Report {

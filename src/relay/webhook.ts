@@ -3,6 +3,7 @@
  * it. The queue keeps what waits, so a receiver that is down, slow or wrong delays no mail.
  * @see https://github.com/standard-webhooks/standard-webhooks */
 import { createHmac } from 'node:crypto'
+import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isError, thrownText } from '../base/realms.js'
 import { checkOptionNames, integerOption, waitMsMax } from '../base/options.js'
@@ -162,7 +163,7 @@ async function post(
 ): Promise<Omit<WebhookTrouble, 'attempt'> | undefined> {
   const timestamp = Math.floor(Date.now() / 1000)
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
-  const timeout = AbortSignal.timeout(timeoutMs)
+  const { signal: timeout, end } = timeoutOf(timeoutMs)
   try {
     const response = await fetch(url, {
       method: 'POST',
@@ -176,13 +177,24 @@ async function post(
       body,
       signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
     })
+    end()
     await response.body?.cancel()
     if (response.ok) return undefined
     return { status: response.status, reason: `the receiver answered ${response.status}` }
   } catch (error) {
     const reason = timeout.aborted ? `no answer within ${timeoutMs} ms` : reasonOf(error)
     return { status: undefined, reason }
+  } finally {
+    end()
   }
+}
+
+/** Aborts behind one more look at the network: timers run before it, and an answer that came while
+ * the program computed counts. */
+function timeoutOf(timeoutMs: number): { readonly signal: AbortSignal; readonly end: () => void } {
+  const controller = new AbortController()
+  const timer = setTimeout(() => setImmediate(() => controller.abort()), timeoutMs)
+  return { signal: controller.signal, end: () => clearTimeout(timer) }
 }
 
 /** Fetch says what went wrong in its cause. */

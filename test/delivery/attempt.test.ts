@@ -236,6 +236,14 @@ test.each<[string, (settle: (result: DeliveryResult) => void) => void, string]>(
     'deferred',
   ],
   ['never calls back', () => {}, 'deferred'],
+  [
+    'calls back, and throws',
+    (settle) => {
+      settle({ kind: 'delivered' })
+      throw new Error('no')
+    },
+    'delivered',
+  ],
 ])('a promise that is not JavaScript’s and %s settles once', async (_, callBack, kind) => {
   const foreign = Object.fromEntries([['th' + 'en', callBack]]) as unknown as Promise<DeliveryResult>
   const { clock, reports, attempts } = bench(() => foreign)
@@ -244,6 +252,59 @@ test.each<[string, (settle: (result: DeliveryResult) => void) => void, string]>(
   clock.advance(5000)
   expect(reports.map(([, { outcomes }]) => outcomes[0]?.kind)).toEqual([kind])
   expect(attempts.count).toBe(0)
+})
+
+test('a promise whose own then throws settles once', async () => {
+  const promise = Object.assign(Promise.resolve<DeliveryResult>({ kind: 'delivered' }), {
+    ['th' + 'en']: () => {
+      throw new Error('halted')
+    },
+  })
+  const { clock, reports, attempts } = bench((_request) => promise)
+  attempts.begin('halted', request())
+  await new Promise(setImmediate)
+  clock.advance(5000)
+  expect(reports.map(([, { outcomes }]) => outcomes[0]?.kind)).toEqual(['deferred'])
+  expect(attempts.count).toBe(0)
+})
+
+test('an answer that the network has when the deadline is noticed counts', async () => {
+  const { promise, resolve } = later()
+  const soon: (() => void)[] = []
+  const silence = new Promise<DeliveryResult>(() => {})
+  const { clock, reports, attempts } = bench(({ sender }) => (sender === '' ? silence : promise))
+  clock.soon = (run) => void soon.push(run)
+  attempts.begin('answered', request())
+  attempts.begin('silent', { ...request(), sender: '' })
+  clock.advance(5000)
+  expect(soon).toHaveLength(1)
+  expect(reports).toEqual([])
+  resolve({ kind: 'delivered' })
+  await new Promise(setImmediate)
+  soon[0]!()
+  expect(reports.map(([tag, { outcomes }]) => [tag, outcomes[0]?.kind])).toEqual([
+    ['answered', 'delivered'],
+    ['silent', 'deferred'],
+  ])
+})
+
+test.each<[string, () => unknown]>([
+  [
+    'throws',
+    () => {
+      throw new Error('no')
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('no'))],
+])('a transport whose close %s does not disturb the crash', async (_, close) => {
+  const unhandled: unknown[] = []
+  const listener = (error: unknown): void => void unhandled.push(error)
+  process.on('unhandledRejection', listener)
+  const { attempts } = bench((_request) => ({ kind: 'delivered' }), close as () => void)
+  expect(() => attempts.abandon()).not.toThrow()
+  await new Promise(setImmediate)
+  process.off('unhandledRejection', listener)
+  expect(unhandled).toEqual([])
 })
 
 test.each<[string, Transport['deliver']]>([

@@ -1,6 +1,8 @@
 /** Outcomes that are posted to a receiver. */
+import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Worker } from 'node:worker_threads'
 import { Webhook } from 'standardwebhooks'
 import { expect, onTestFinished, test } from 'vitest'
 import {
@@ -116,6 +118,37 @@ test('a receiver that never answers delays no mail, and gets all of it in the ne
     expect(kindsOf(posted).filter((kind) => kind === 'finished')).toHaveLength(20)
   })
 })
+
+test('an answer that came while the program computed counts', async () => {
+  await real(async (stage) => {
+    await stage.open()
+    const worker = new Worker(otherThread, { eval: true })
+    onTestFinished(() => void worker.terminate())
+    const [port] = (await once(worker, 'message')) as [number]
+    const requests: unknown[] = []
+    worker.on('message', (request) => requests.push(request))
+    const webhook = posting(stage, { url: `http://127.0.0.1:${port}/`, timeoutMs: 500 })
+    await webhook.isKnown()
+    await stage.queue.submit(submission())
+    await once(worker, 'message')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500)
+    const isDone = (): boolean => stage.queue.consumers().every(({ cursor, last }) => cursor === last)
+    await stage.queue.idle()
+    await stage.until('the consumer has all', isDone)
+    expect(requests).toHaveLength(new Set(requests).size)
+  })
+})
+
+/** A receiver that answers after a tenth of a second, whatever this thread does, and tells the id of
+ * each message. */
+const otherThread = `
+  const { parentPort } = require('node:worker_threads')
+  const server = require('node:http').createServer((request, response) => {
+    request.resume()
+    parentPort.postMessage(request.headers['webhook-id'])
+    setTimeout(() => response.end(), 100)
+  })
+  server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))`
 
 test('only the kinds that are wanted are posted', async () => {
   await real(async (stage) => {

@@ -4,6 +4,7 @@
  * move on.
  * @see Postfix smtp_helo_timeout, smtp_mail_timeout, smtp_rcpt_timeout, smtp_data_init_timeout,
  * smtp_data_xfer_timeout, smtp_data_done_timeout; RFC 5321 §4.5.3.2 */
+import { setImmediate } from 'node:timers'
 import SMTPConnection, { type Options } from 'nodemailer/lib/smtp-connection'
 
 export type Phase = 'helo' | 'mail' | 'rcpt' | 'dataInit' | 'dataXfer' | 'dataDone' | 'other'
@@ -15,6 +16,7 @@ export type PhaseTimes = Readonly<Record<Phase, number>>
  * when one is gone. */
 interface Hidden {
   readonly _responseActions: readonly unknown[]
+  _onTimeout(this: SMTPConnection): void
   _processResponse(this: SMTPConnection): void
   _sendCommand(this: SMTPConnection, line: string, logged?: string): void
 }
@@ -31,6 +33,7 @@ const undocumented = [
   '_onConnect',
   '_onData',
   '_onError',
+  '_onTimeout',
   '_plaintextEhlo',
   '_processResponse',
   '_remainder',
@@ -94,6 +97,16 @@ export class PhasedConnection extends SMTPConnection {
     this.#allowOldest()
   }
 
+  /** Timers run before the network is looked at: a reply that came while the program computed
+   * counts. The message that it accepts would be sent a second time. */
+  _onTimeout(): void {
+    const socket = this._socket
+    const heardBytes = bytesHeard(socket)
+    setImmediate(() => {
+      if (this._socket === socket && bytesHeard(socket) === heardBytes) hidden._onTimeout.call(this)
+    })
+  }
+
   #allowOldest(): void {
     const { _responseActions: asked } = this as unknown as Hidden
     while (this.#awaited.length > asked.length) this.#awaited.shift()
@@ -101,3 +114,5 @@ export class PhasedConnection extends SMTPConnection {
     if (oldest !== undefined) this.allow(oldest)
   }
 }
+
+const bytesHeard = (socket: PhasedConnection['_socket']): number => (socket ? socket.bytesRead : 0)
