@@ -19,7 +19,7 @@ import { Inflow, type Progress } from './inflow.js'
 import { PlainMail } from './plain-mail.js'
 import { RoomTurns } from './room-turns.js'
 import { SpaceWatch } from './space-watch.js'
-import { chain, isReadable } from './stream-data.js'
+import { chain, discard, isReadable, piecesOf } from './stream-data.js'
 import { submitOnce } from './submit-once.js'
 import type { SpoolFile } from '../message/spool.js'
 import {
@@ -199,7 +199,7 @@ export class Accept {
     }
     this.#streams.add(inHand)
     const checked = async function* (): AsyncGenerator<Buffer> {
-      for await (const piece of stream as AsyncIterable<unknown>) {
+      for await (const piece of piecesOf(stream)) {
         const bytes = ownPiece(piece)
         check.add(bytes)
         yield bytes
@@ -228,7 +228,7 @@ export class Accept {
       return await this.#submitPieces(submission, envelope, chain(start, pieces))
     } catch (error) {
       leave()
-      stream.destroy()
+      discard(stream)
       if (isWaybillError(error)) throw error
       throw new WaybillError('DATA_INCOMPLETE', 'the data could not be read to its end', {}, error)
     }

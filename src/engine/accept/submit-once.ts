@@ -1,7 +1,8 @@
 /** A submission with an idempotency key makes a message only where no other with its key did. */
 import type { KnownKeys } from '../keys/known-keys.js'
-import { isReadable } from './stream-data.js'
-import type { Submission } from './submission.js'
+import { onAbort } from '../../base/on-abort.js'
+import { discard, isReadable } from './stream-data.js'
+import { aborted, type Submission } from './submission.js'
 import type { Accepted } from './tickets.js'
 
 /** @param submit makes a message of it; called when the key is known to be new
@@ -16,9 +17,33 @@ export async function submitOnce(
   // While the key is looked up the caller has its buffer for itself again, and a stream may fail.
   const own = Buffer.isBuffer(data) ? { ...submission, data: Buffer.from(data) } : submission
   const stream = isReadable(data) ? data.on('error', toldByReading) : undefined
-  const accepted = await keys.once(key, () => submit(own))
-  if (accepted.isDuplicate) stream?.destroy()
-  return accepted
+  try {
+    const accepted = await orAborted(submission.signal, (begun) =>
+      keys.once(key, () => {
+        begun()
+        return submit(own)
+      }),
+    )
+    if (accepted.isDuplicate && stream !== undefined) discard(stream)
+    return accepted
+  } catch (error) {
+    if (submission.signal?.aborted === true && stream !== undefined) discard(stream)
+    throw error
+  }
+}
+
+/** The signal ends the wait for an earlier submission with the key, which may take for ever. What
+ * has begun hears it by itself.
+ * @throws WaybillError SUBMIT_ABORTED by rejection; as `once` */
+function orAborted(
+  signal: AbortSignal | undefined,
+  once: (begun: () => void) => Promise<Accepted>,
+): Promise<Accepted> {
+  if (signal === undefined) return once(() => undefined)
+  return new Promise((resolve, reject) => {
+    const deaf = onAbort(signal, () => reject(aborted(signal)))
+    once(deaf).finally(deaf).then(resolve, reject)
+  })
 }
 
 const toldByReading = (): void => undefined

@@ -1,7 +1,9 @@
 /** What may be submitted: everything else gets its own code, and nothing of it is delivered. */
 import { getEventListeners } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Submission } from '../../../src/engine/accept/submission.js'
 import type { DiskObserver } from '../../../src/sim/disk/sim-disk.js'
 import { codeOf, deferred, delivered, failed, mail, real, simulated, stages, submission } from '../stage.js'
@@ -351,6 +353,53 @@ test('a signal aborts a submission while its key is looked up', async () => {
     expect(await submitted).toBe('SUBMIT_ABORTED')
     expect(await stage.ids()).toEqual([])
     expect(await queue.submit({ ...submission(), idempotencyKey: 'a' })).not.toHaveProperty('isDuplicate')
+  })
+})
+
+test.each<[string, string, string]>([
+  ['a duplicate', 'Subject: x\r\n', 'isDuplicate'],
+  ['refused', `${'x'.repeat(2000)}\r\n`.repeat(5000), 'LINE_TOO_LONG'],
+])('an HTTP request whose data is %s is answered', async (_, body, answer) => {
+  await real(async (stage) => {
+    const queue = await stage.open()
+    const keyed = { ...submission(), idempotencyKey: 'a' }
+    if (answer === 'isDuplicate') await queue.submit(keyed)
+    const server = createServer((request, response) => {
+      void queue.submit({ ...keyed, data: request }).then(
+        (accepted) => response.end(Object.keys(accepted).at(-1)),
+        ({ code }: { code: string }) => response.end(code),
+      )
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const response = await fetch(url, { method: 'POST', body, headers: { connection: 'close' } })
+    expect(await response.text()).toBe(answer)
+  })
+})
+
+const umlauts = Buffer.from('Subject: x\r\n\r\ngr\xfc\xdfe!\r\n', 'latin1')
+
+test.each<[string, () => Readable, Buffer]>([
+  ...(['latin1', 'base64', 'hex', 'utf16le'] as const).map((encoding): [string, () => Readable, Buffer] => [
+    encoding,
+    () => new Readable({ read: () => undefined, encoding }),
+    umlauts,
+  ]),
+  ['pieces that cut a character', () => Readable.from(['a\ud83d', '\ude00b']), Buffer.from('a\u{1f600}b')],
+  ['half a character', () => Readable.from(['a\ud83d']), Buffer.from('a\ufffd')],
+])('a stream that gives %s is submitted as the bytes it was made of', async (_, make, bytes) => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    const data = make()
+    if (!data.readableObjectMode) {
+      data.push(umlauts.subarray(0, 15))
+      data.push(umlauts.subarray(15))
+      data.push(null)
+    }
+    const { id } = await queue.submit({ ...submission(), data })
+    await queue.idle()
+    expect(stage.data.get(`${id} grace@example.net`)).toBe(bytes.toString('latin1'))
   })
 })
 

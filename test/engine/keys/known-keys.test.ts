@@ -53,6 +53,25 @@ test('where the first submission with a key fails, the next one is the message',
   })
 })
 
+test('a submission that waits for another with its key hears its signal, and makes no message', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    const endless = new Readable({ read: () => undefined })
+    const first = codeOf(queue.submit(keyed('k', endless)))
+    const abort = new AbortController()
+    const stream = Readable.from(['Subject: again\r\n'])
+    const codes: string[] = []
+    const second = codeOf(queue.submit({ ...keyed('k', stream), signal: abort.signal }))
+    void second.then((code) => codes.push(code))
+    abort.abort()
+    await stage.until('it is aborted', () => codes.length > 0)
+    expect([codes, stream.destroyed]).toEqual([['SUBMIT_ABORTED'], true])
+    endless.destroy()
+    expect(await first).toBe('DATA_INCOMPLETE')
+    expect(await stage.ids()).toEqual([])
+  })
+})
+
 test('a stream whose key is known is destroyed and not read', async () => {
   await simulated(async (stage) => {
     const queue = await stage.open()
