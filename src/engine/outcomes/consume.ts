@@ -68,12 +68,54 @@ export const consumingLifeOf = (
 
 /** One outcome after the other.
  * @throws WaybillError OPTION_INVALID, DISK_FULL, LOG_CORRUPT, QUEUE_CRASHED */
-export async function* consume(
+export const consume = (
   outcomes: Outcomes,
   life: ConsumingLife,
   request: OutcomesRequest,
+): AsyncGenerator<QueueOutcome | OutcomeGap, void> =>
+  endable((ended) => oneByOne(outcomes, life, request, ended))
+
+/** As many as there are, up to `max`: a consumer is done with all of them when it asks for the
+ * next.
+ * @throws as `consume` */
+export const consumeBatches = (
+  outcomes: Outcomes,
+  life: ConsumingLife,
+  request: OutcomeBatchesRequest,
+): AsyncGenerator<readonly (QueueOutcome | OutcomeGap)[], void> =>
+  endable((ended) => inBatches(outcomes, life, request, ended))
+
+/** A generator would let `return` wait until the `next` before it has an outcome. */
+function endable<T>(begin: (ended: AbortSignal) => AsyncGenerator<T, void>): AsyncGenerator<T, void> {
+  const controller = new AbortController()
+  const items = begin(controller.signal)
+  const end = (value?: void | PromiseLike<void>): Promise<IteratorResult<T, void>> => {
+    controller.abort()
+    return items.return(value)
+  }
+  return {
+    next: () => items.next(),
+    return: end,
+    throw: (error: unknown) => {
+      controller.abort()
+      return items.throw(error)
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    [Symbol.asyncDispose]: async () => {
+      await end()
+    },
+  }
+}
+
+async function* oneByOne(
+  outcomes: Outcomes,
+  life: ConsumingLife,
+  request: OutcomesRequest,
+  ended: AbortSignal,
 ): AsyncGenerator<QueueOutcome | OutcomeGap, void> {
-  const reading = await Reading.begin(outcomes, life, request)
+  const reading = await Reading.begin(outcomes, life, request, ended)
   try {
     for (let items = await reading.items(); items.length > 0; items = await reading.items())
       for (const item of items) {
@@ -87,16 +129,14 @@ export async function* consume(
   }
 }
 
-/** As many as there are, up to `max`: a consumer is done with all of them when it asks for the
- * next.
- * @throws as `consume` */
-export async function* consumeBatches(
+async function* inBatches(
   outcomes: Outcomes,
   life: ConsumingLife,
   { max = batchMaxUsual, ...request }: OutcomeBatchesRequest,
+  ended: AbortSignal,
 ): AsyncGenerator<readonly (QueueOutcome | OutcomeGap)[], void> {
   integerOption('max', max, 1, batchMaxMost)
-  const reading = await Reading.begin(outcomes, life, request)
+  const reading = await Reading.begin(outcomes, life, request, ended)
   try {
     for (let items = await reading.items(); items.length > 0; items = await reading.items())
       for (let at = 0; at < items.length; at += max) {
@@ -116,9 +156,10 @@ class Reading {
   readonly #outcomes: Outcomes
   readonly #life: ConsumingLife
   readonly #consumer: Consumer
-  readonly #signal: AbortSignal | undefined
+  /** Of the request, and of the end of the iteration. */
+  readonly #signals: readonly (AbortSignal | undefined)[]
   readonly #acknowledges: boolean
-  readonly #deaf: () => void
+  readonly #deaf: readonly (() => void)[]
   #next: number
   #place: Position | undefined
   /** The read behind what the consumer has. */
@@ -129,17 +170,24 @@ class Reading {
     life: ConsumingLife,
     consumer: Consumer,
     { from, signal, acknowledges = false }: OutcomesRequest,
+    ended: AbortSignal,
   ) {
     this.#outcomes = outcomes
     this.#life = life
     this.#consumer = consumer
-    this.#signal = signal
+    this.#signals = [signal, ended]
     this.#acknowledges = acknowledges && consumer.name !== undefined
     this.#next = from ?? consumer.cursor + 1
-    this.#deaf = onAbort(signal, () => outcomes.wake())
+    this.#deaf = this.#signals.map((one) => onAbort(one, () => outcomes.wake()))
   }
 
-  static async begin(outcomes: Outcomes, life: ConsumingLife, request: OutcomesRequest): Promise<Reading> {
+  /** @param ended the consumer has ended the iteration */
+  static async begin(
+    outcomes: Outcomes,
+    life: ConsumingLife,
+    request: OutcomesRequest,
+    ended: AbortSignal,
+  ): Promise<Reading> {
     const { consumer: name, from, signal } = request
     signalOption(signal)
     if (name !== undefined && !isRecordText(name, nameBytesMax))
@@ -148,11 +196,11 @@ class Reading {
       })
     if (from !== undefined) integerOption('from', from, 1, Number.MAX_SAFE_INTEGER)
     life.check()
-    return new Reading(outcomes, life, await joined(outcomes, life, name), request)
+    return new Reading(outcomes, life, await joined(outcomes, life, name), request, ended)
   }
 
   get isAborted(): boolean {
-    return this.#signal?.aborted === true
+    return this.#signals.some((signal) => signal?.aborted === true)
   }
 
   /** The next ones, gaps among them; none when the signal is aborted. */
@@ -201,7 +249,7 @@ class Reading {
   }
 
   end(): void {
-    this.#deaf()
+    for (const deaf of this.#deaf) deaf()
     this.#consumer.isReading = false
     if (this.#consumer.name === undefined) this.#outcomes.remove(this.#consumer)
   }

@@ -365,6 +365,27 @@ test('the iteration fails when the life ends, and ends with its signal', async (
   })
 })
 
+test.each(['outcomes', 'outcomeBatches'] as const)(
+  'an iteration of %s that is ended while it waits is over, and its name is free',
+  async (way) => {
+    await simulated(async (stage) => {
+      const queue = await stage.open()
+      const waiting = queue[way]({ consumer: 'it' })
+      const next = waiting.next()
+      await known(stage)
+      const over: string[] = []
+      void waiting.return().then(({ done }) => over.push(`returned ${String(done)}`))
+      void next.then(({ done }) => over.push(`next ${String(done)}`))
+      await stage.until('it has returned', () => over.length === 2)
+      expect(over).toEqual(['next true', 'returned true'])
+      const again = consuming(stage)
+      await queue.submit(submission())
+      await again.until(1)
+      expect(shown(again.items)[0]).toBe('1 accepted')
+    })
+  },
+)
+
 test.each([
   [{ consumer: '' }, 'OPTION_INVALID'],
   [{ consumer: 'x'.repeat(65) }, 'OPTION_INVALID'],
