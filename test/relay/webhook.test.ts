@@ -139,8 +139,8 @@ test('an answer that came while the program computed counts', async () => {
   })
 })
 
-/** A receiver that answers after a tenth of a second, whatever this thread does, and tells the id of
- * each message. */
+/** A receiver that answers after a tenth of a second, whatever this thread does, and tells the id
+ * of each message. */
 const otherThread = `
   const { parentPort } = require('node:worker_threads')
   const server = require('node:http').createServer((request, response) => {

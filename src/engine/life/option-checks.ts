@@ -109,5 +109,9 @@ function checkRate(option: string, count: number, perMs: number): void {
 function listOf<T>(option: string, value: readonly T[]): readonly T[] {
   if (!Array.isArray(value) || value.length > rulesMax)
     throw new WaybillError('OPTION_INVALID', `expected a list of at most ${rulesMax}`, { option })
+  value.forEach((one: unknown, i) => {
+    if (typeof one !== 'object' || one === null)
+      throw new WaybillError('OPTION_INVALID', 'expected an object', { option: `${option}[${i}]` })
+  })
   return value
 }
