@@ -12,6 +12,7 @@ import { WaybillError } from '../../errors.js'
 import { diskFailure, errnoOf } from '../../disk/failure.js'
 import { madeDirectory } from '../../disk/names.js'
 import { syncDirectory } from '../../disk/sync-directory.js'
+import { headerBytesMax } from '../../bounce/original.js'
 import type { SubmissionDsn } from '../../engine/accept/submission.js'
 
 export const maildropDirectory = 'maildrop'
@@ -76,13 +77,19 @@ export async function dropMail(queue: string, { data, ...head }: DroppedMail): P
   }
 }
 
-/** @param bytesMax of the message @returns undefined when it is not complete
- * @throws WaybillError NOT_A_QUEUE for what `sendmail` has not written,
- * MESSAGE_TOO_LARGE, DISK_FAILED */
-export async function readDropped(
-  path: string,
-  bytesMax: number,
-): Promise<(DroppedMail & { readonly uid: number }) | undefined> {
+export interface FoundMail extends DroppedMail {
+  /** Of the whole message; `data` is its beginning where it is larger than asked for. */
+  readonly dataBytes: number
+  /** The user that left it. */
+  readonly uid: number
+  /** Milliseconds since 1970. */
+  readonly leftAtMs: number
+}
+
+/** @param bytesMax of a message that is read whole; of others, `headerBytesMax` are read
+ * @returns undefined when it is not complete
+ * @throws WaybillError NOT_A_QUEUE for what `sendmail` has not written, DISK_FAILED */
+export async function readDropped(path: string, bytesMax: number): Promise<FoundMail | undefined> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     (error: unknown) => {
       // One that is being written belongs to another user. ENXIO is a socket's.
@@ -97,17 +104,30 @@ export async function readDropped(
     const stats = await file.stat()
     if (!stats.isFile() || stats.nlink > 1) throw foreign(path)
     if (!isCompleteMode(stats.mode)) return undefined
-    if (stats.size > bytesMax + headBytesMax) throw tooLarge(path)
-    const bytes = await file.readFile()
+    const bytes = await beginning(
+      file,
+      Math.min(stats.size, headBytesMax + Math.max(bytesMax, headerBytesMax)),
+    )
     const end = bytes.indexOf(10)
     const head = headOf(bytes.subarray(0, Math.max(0, end)).toString())
     if (head === undefined) throw foreign(path)
     const data = bytes.subarray(end + 1)
-    if (data.length > bytesMax) throw tooLarge(path)
-    return { ...head, data, uid: stats.uid }
+    const dataBytes = stats.size - end - 1
+    const held = dataBytes > bytesMax ? Buffer.from(data.subarray(0, headerBytesMax)) : data
+    return { ...head, data: held, dataBytes, uid: stats.uid, leftAtMs: stats.mtimeMs }
   } finally {
     await file.close()
   }
+}
+
+async function beginning(file: FileHandle, bytes: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(bytes)
+  for (let filled = 0; filled < bytes;) {
+    const { bytesRead } = await file.read(buffer, filled, bytes - filled, filled)
+    if (bytesRead === 0) return buffer.subarray(0, filled)
+    filled += bytesRead
+  }
+  return buffer
 }
 
 /** Of messages in a directory; none where it is not there. @throws the system's error */
@@ -155,6 +175,3 @@ function headOf(text: string): Omit<DroppedMail, 'data'> | undefined {
 
 const foreign = (path: string): WaybillError =>
   new WaybillError('NOT_A_QUEUE', 'this is no message that sendmail has left', { path })
-
-const tooLarge = (path: string): WaybillError =>
-  new WaybillError('MESSAGE_TOO_LARGE', 'a message in maildrop is larger than the relay takes', { path })

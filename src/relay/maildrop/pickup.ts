@@ -2,18 +2,30 @@
  * Invariant: a file is removed only when its message is durable in the queue, and a message is
  * submitted only when its file lies durably in `taken/`. So the files there are the only ones
  * of which the next life must ask whether the queue has their messages (remove-durable.ts). */
-import { rename, rm } from 'node:fs/promises'
+import { copyFile, open, rename, rm } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
 import { basename, extname, join } from 'node:path'
 import { systemClock, type Clock, type Timer } from '../../base/clock.js'
-import type { MessageId } from '../../base/message-id.js'
+import { isInternational } from '../../base/mail-address.js'
+import { newMessageId, type MessageId } from '../../base/message-id.js'
+import { diskFailure, errnoOf } from '../../disk/failure.js'
 import { syncDirectory } from '../../disk/sync-directory.js'
-import { isWaybillError } from '../../errors.js'
-import { expandedAll } from '../smtp-in/expanded-recipients.js'
+import { composeReport, isReportingMta } from '../../bounce/report.js'
+import { reportDecision } from '../../bounce/report-decision.js'
+import { isWaybillError, WaybillError } from '../../errors.js'
+import type { RecipientTables } from '../parameters/recipient-refusal.js'
 import { dateText, messageIdOf } from '../smtp-in/received.js'
 import { plainAddress, type SubmitPort } from '../smtp-in/smtp-handlers.js'
-import type { Aliases } from '../tables/aliases.js'
-import { idOfName, maildropDirectory, namesIn, readDropped, takenDirectory } from './maildrop-file.js'
+import { expanded } from '../tables/aliases.js'
+import { judged, refusedFor, type Judged, type RefusedRecipient } from './judged.js'
+import {
+  idOfName,
+  maildropDirectory,
+  namesIn,
+  readDropped,
+  takenDirectory,
+  type FoundMail,
+} from './maildrop-file.js'
 
 export interface PickupOptions {
   /** The queue's directory. */
@@ -22,10 +34,12 @@ export interface PickupOptions {
   /** Largest message, bytes. */
   readonly sizeBytesMax: number
   readonly hostname?: string
-  readonly aliases?: () => Aliases | undefined
-  /** Of a file that the queue refuses for good, or that cannot be read; it is not looked at again
-   * in this life. */
+  readonly tables?: () => RecipientTables
+  /** Of a file whose message is refused, in whole or in part, and whose sender gets no report, or
+   * that cannot be read. It, or a copy, is kept, and not looked at again. */
   readonly onRefusal: (path: string, error: unknown) => void
+  /** Of recipients that are refused, when the report to the sender is durable. */
+  readonly onReported: (id: MessageId, refused: readonly RefusedRecipient[]) => void
   /** Of what may go better next time. */
   readonly onTrouble: (error: unknown) => void
   readonly clock?: Clock
@@ -50,7 +64,7 @@ const passing: ReadonlySet<string> = new Set([
 /** A file in `taken/`. */
 interface Taken {
   readonly name: string
-  readonly mail: NonNullable<Awaited<ReturnType<typeof readDropped>>>
+  readonly mail: FoundMail
 }
 
 export class Pickup {
@@ -62,6 +76,8 @@ export class Pickup {
   readonly #passedOver = new Set<string>()
   /** In the queue, with a file that could not be removed yet. */
   readonly #durable = new Set<MessageId>()
+  /** Refused recipients are reported, or kept; the others could not be submitted yet. */
+  readonly #reported = new Set<MessageId>()
   #timer: Timer | undefined
   #stopped = false
 
@@ -129,11 +145,11 @@ export class Pickup {
     const id = idOfName(name)!
     if (!this.#durable.has(id)) {
       try {
-        await this.#submit(id, mail)
+        await this.#submitJudged({ name, mail }, id)
       } catch (error) {
-        const isPassing = isWaybillError(error) && passing.has(error.code)
-        return isPassing ? this.#options.onTrouble(error) : await this.#refuse(path, error)
+        return isFinal(error) ? await this.#refuse(path, error) : this.#options.onTrouble(error)
       }
+      this.#reported.delete(id)
       this.#durable.add(id)
     }
     try {
@@ -149,19 +165,46 @@ export class Pickup {
     const { onRefusal, onTrouble } = this.#options
     onRefusal(path, error)
     try {
-      await rename(path, join(this.#maildrop, `${basename(path, extname(path))}.refused`))
+      await rename(path, join(this.#maildrop, refusedName(basename(path))))
     } catch (trouble) {
       this.#passedOver.add(basename(path))
       onTrouble(trouble)
     }
   }
 
-  async #submit(id: MessageId, mail: Taken['mail']): Promise<void> {
+  /** Submits what is accepted, and a report of what is refused. The file's id goes to one message:
+   * that for the accepted recipients, else the report. So it says durably that all is done.
+   *    1. the report beside a message is durable
+   *    2. the relay is killed before the message is
+   *    3. the next life submits both; the report's key says that it is there */
+  async #submitJudged({ name, mail }: Taken, id: MessageId): Promise<void> {
+    const { port, hostname = machineName(), tables = noTables, sizeBytesMax } = this.#options
+    const { recipientCountMax } = port.limits
+    const found = judged(mail, { hostname, tables: tables(), sizeBytesMax, recipientCountMax })
+    const { recipients, refused } = found
+    if (recipients.length === 0) return this.#submitReport(id, mail, refused)
+    if (refused.length > 0 && !this.#reported.has(id)) {
+      if (this.#mayReport(mail)) await this.#submitReport(id, mail, refused, `maildrop.${id}`)
+      else await this.#keep(name, unreported(refused))
+      this.#reported.add(id)
+    }
+    try {
+      await this.#submit(id, mail, recipients)
+    } catch (error) {
+      if (!isWaybillError(error) || !isFinal(error)) throw error
+      const words = `${error.reply.enhanced} ${error.message}`
+      const others = new Set(refused.map(({ address }) => address))
+      const named = mail.recipients.filter((recipient) => !others.has(recipient))
+      await this.#submitReport(id, mail, refusedFor(named, words))
+    }
+  }
+
+  async #submit(id: MessageId, mail: FoundMail, recipients: Judged['recipients']): Promise<void> {
     const { port, hostname = machineName() } = this.#options
     const received = `Received: by ${hostname} (Waybill, from userid ${mail.uid}) id ${id};\r\n\t${dateText(this.#clock.wallMs())}\r\n`
     const submission = {
-      sender: mail.sender,
-      recipients: this.#expanded(mail.recipients, hostname),
+      sender: this.#senderOf(mail),
+      recipients,
       data: Buffer.concat([Buffer.from(received), mail.data]),
       smtputf8: false,
       longLines: true,
@@ -169,15 +212,73 @@ export class Pickup {
       dsn: mail.dsn,
     }
     const trace = { session: `maildrop.${id}`, ...messageIdOf(mail.data) }
-    await port.submit(submission, { address: 'maildrop', helo: `userid ${mail.uid}` }, trace)
+    await port.submit(submission, clientOf(mail), trace)
   }
 
-  /** As a client's RCPT would be. @throws WaybillError RECIPIENTS_TOO_MANY */
-  #expanded(named: readonly string[], hostname: string): ReturnType<typeof expandedAll> {
-    const { aliases, port } = this.#options
-    const table = aliases?.()
-    const plain = named.map((recipient) => plainAddress(recipient, hostname))
-    return table === undefined ? plain : expandedAll(plain, table, port.limits.recipientCountMax)
+  /** @param key of a report beside a message, which has a separate id; else it has the file's
+   * @throws WaybillError ADDRESS_INVALID when the sender gets no report */
+  async #submitReport(
+    id: MessageId,
+    mail: FoundMail,
+    refused: readonly RefusedRecipient[],
+    key?: string,
+  ): Promise<void> {
+    const { port, hostname = machineName(), tables = noTables, onReported } = this.#options
+    if (!this.#mayReport(mail)) throw unreported(refused)
+    const sender = this.#senderOf(mail)
+    const report = key === undefined ? id : newMessageId()
+    const data = await composeReport({
+      id: report,
+      originalId: id,
+      originalSender: sender,
+      recipients: refused.map((one) => ({ ...one, action: 'failed' })),
+      acceptedAtMs: mail.leftAtMs,
+      nowMs: this.#clock.wallMs(),
+      reportingMta: isReportingMta(hostname) ? hostname : 'localhost',
+      data: mail.data,
+      dataBytes: mail.dataBytes,
+      smtputf8: isInternational(sender),
+      envid: mail.dsn.id,
+      returnsFull: mail.dsn.return === 'full',
+    })
+    const { aliases } = tables()
+    const became = [...((aliases && expanded(aliases, sender))?.values() ?? [])].slice(0, reportRecipientsMax)
+    const submission = {
+      sender: '',
+      recipients: became.length === 0 ? [sender] : became,
+      data,
+      smtputf8: false,
+      longLines: true,
+      id: report,
+      dsn: undefined,
+      ...(key === undefined ? undefined : { idempotencyKey: key }),
+    }
+    await port.submit(submission, clientOf(mail), { session: `maildrop.${id}`, ...messageIdOf(data) })
+    onReported(id, refused)
+  }
+
+  #mayReport(mail: FoundMail): boolean {
+    const { notify } = mail.dsn
+    const isAsked = notify === undefined || (notify !== 'never' && notify.includes('failure'))
+    return isAsked && reportDecision(this.#senderOf(mail), 1).kind === 'report'
+  }
+
+  #senderOf({ sender }: FoundMail): string {
+    return plainAddress(sender, this.#options.hostname ?? machineName())
+  }
+
+  /** Keeps a copy of a file, some of whose recipients are refused and are not reported. */
+  async #keep(name: string, error: unknown): Promise<void> {
+    const path = join(this.#maildrop, refusedName(name))
+    this.#options.onRefusal(path, error)
+    try {
+      await copyFile(join(this.#taken, name), path)
+      const copy = await open(path)
+      await copy.sync().finally(() => copy.close())
+      await this.#sync()
+    } catch (trouble) {
+      throw diskFailure('write', path, errnoOf(trouble), trouble)
+    }
   }
 
   /** Where a file is now before where it was. */
@@ -185,4 +286,27 @@ export class Pickup {
     await syncDirectory(this.#taken)
     await syncDirectory(this.#maildrop)
   }
+}
+
+const noTables = (): RecipientTables => ({})
+
+/** Of a report, as of the queue's own (engine/settle/report.ts). */
+const reportRecipientsMax = 16
+
+const refusedName = (name: string): string => `${basename(name, extname(name))}.refused`
+
+const clientOf = ({ uid }: FoundMail): { address: string; helo: string } => ({
+  address: 'maildrop',
+  helo: `userid ${uid}`,
+})
+
+/** The same submission would be refused again. */
+const isFinal = (error: unknown): boolean => !isWaybillError(error) || !passing.has(error.code)
+
+const unreported = (refused: readonly RefusedRecipient[]): WaybillError => {
+  const all = refused.map(({ address, status, reason }) => `${address}: ${status} ${reason}`)
+  return new WaybillError(
+    'ADDRESS_INVALID',
+    `refused, and its sender gets no report: ${all.slice(0, 20).join(', ')}`,
+  )
 }

@@ -68,15 +68,34 @@ export class ExpandedRecipients {
 /** Recipients that came all at once. @param countMax of one message
  * @throws WaybillError RECIPIENTS_TOO_MANY */
 export function expandedAll(named: readonly Recipient[], aliases: Aliases, countMax: number): Recipient[] {
+  const { recipients, refused } = expandedEach(named, aliases, countMax)
+  const [first] = refused
+  if (first !== undefined)
+    throw new WaybillError('RECIPIENTS_TOO_MANY', first.reply.message, { recipient: first.address })
+  return recipients
+}
+
+/** Recipients that came all at once, and those for which there is no room in one message. */
+export function expandedEach(
+  named: readonly Recipient[],
+  aliases: Aliases,
+  countMax: number,
+): { recipients: Recipient[]; refused: { readonly address: string; readonly reply: ReplyError }[] } {
   const recipients = new ExpandedRecipients()
   const session = { envelope: {} } as Pick<SMTPServerSession, 'envelope'>
-  const rcptTo = named.map((recipient) => ({ address: addressOf(recipient) }) as SMTPServerAddress)
-  for (const address of rcptTo) {
-    const refusal = recipients.take(address, address.address, session, { aliases, countMax })
-    if (refusal !== null)
-      throw new WaybillError('RECIPIENTS_TOO_MANY', refusal.message, { recipient: address.address })
+  const rcptTo: SMTPServerAddress[] = []
+  const taken: Recipient[] = []
+  const refused: { address: string; reply: ReplyError }[] = []
+  for (const recipient of named) {
+    const rcpt = { address: addressOf(recipient) } as SMTPServerAddress
+    const reply = recipients.take(rcpt, rcpt.address, session, { aliases, countMax })
+    if (reply !== null) refused.push({ address: rcpt.address, reply })
+    else {
+      rcptTo.push(rcpt)
+      taken.push(recipient)
+    }
   }
-  return recipients.of(rcptTo, named)
+  return { recipients: recipients.of(rcptTo, taken), refused }
 }
 
 /** As for one recipient too many: the client sends it another message. */

@@ -15,7 +15,7 @@ import type {
 } from 'smtp-server'
 import { isError } from '../../base/realms.js'
 import { systemClock, type Clock } from '../../base/clock.js'
-import { isInternational, isMailAddress } from '../../base/mail-address.js'
+import { isInternational } from '../../base/mail-address.js'
 import { MessageIds } from '../../base/message-id.js'
 import { hostOption, integerOption } from '../../base/options.js'
 import { systemPrng } from '../../base/prng.js'
@@ -34,6 +34,7 @@ import {
 import { hopCount, messageIdOf, receivedBytesMax, receivedHeader, type Trace } from './received.js'
 import { handlingParameters, senderHandling, type Handling } from '../parameters/handling-parameters.js'
 import { parameterError, senderParameters, thrownBy } from '../parameters/known-parameters.js'
+import { badAddress, isReadable } from '../parameters/readable-address.js'
 import { ReplyError } from '../parameters/reply-error.js'
 import { collected, heldBy, StreamRoom } from './smtp-data.js'
 
@@ -67,6 +68,8 @@ export interface SubmitPort {
       id: string
       /** Where the door puts it on hold. */
       hold?: boolean
+      /** As a submission has it. */
+      idempotencyKey?: string
       dsn: SubmissionDsn | undefined
     } & Handling,
     client: Client,
@@ -135,7 +138,7 @@ export function smtpHandlers(
 ): SmtpHandlers {
   const { hostname = machineName(), received = true, dsn = true, clock = systemClock } = options
   hostOption('hostname', hostname)
-  const hopCountMax = integerOption('hopCountMax', options.hopCountMax ?? 50, 1, 1000)
+  const hopCountMax = integerOption('hopCountMax', options.hopCountMax ?? hopCountUsual, 1, 1000)
   const headerBytes = received ? receivedBytesMax : completes === undefined ? 0 : completionBytesMax
   const ofAnybody = dsn ? [...senderParameters, ...senderDsnParameters] : senderParameters
   const ofTrusted = [...ofAnybody, ...handlingParameters]
@@ -263,7 +266,10 @@ export function plainAddress(address: string, hostname: string): string {
 
 const isPlain = (text: string): boolean => !isInternational(text)
 
-const loopError = (): ReplyError =>
+/** `Received` fields that a message may have by default. */
+export const hopCountUsual = 50
+
+export const loopError = (): ReplyError =>
   new ReplyError({ code: 554, enhanced: '5.4.6' }, 'the message has passed too many relays: a loop')
 
 /** RFC 8689 §4.3: who asks for TLS on the whole way is not told 250 by a queue that forgets it. */
@@ -274,12 +280,13 @@ const promiseError = (session: SMTPServerSession): ReplyError | undefined =>
 
 /** RFC 6531 §3.2: an address with other letters than ASCII needs a client that said SMTPUTF8.
  * @param enhanced for an address that is none */
-function addressError(address: string, session: SMTPServerSession, enhanced: string): SMTPServerError | null {
+function addressError(
+  address: string,
+  session: SMTPServerSession,
+  enhanced: '5.1.3' | '5.1.7',
+): SMTPServerError | null {
   const plain = plainAddress(address, 'localhost')
-  // Octets that are no UTF-8 come as this: the mail would be for another address, and the same for
-  // all of them.
-  if (plain !== '' && (plain.includes('\ufffd') || !isMailAddress(plain)))
-    return new ReplyError({ code: 501, enhanced }, 'bad address syntax')
+  if (plain !== '' && !isReadable(plain)) return badAddress(enhanced)
   if (session.envelope.smtpUtf8 === true || isPlain(plain)) return null
   return new ReplyError({ code: 553, enhanced: '5.6.7' }, 'this address needs SMTPUTF8')
 }

@@ -6,7 +6,7 @@ import { hostname as machineName } from 'node:os'
 import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
 import { isError } from '../../base/realms.js'
 import { WaybillError } from '../../errors.js'
-import { lineFor, type Aliases } from '../tables/aliases.js'
+import type { Aliases } from '../tables/aliases.js'
 import { clientNetwork } from './client-networks.js'
 import type { Bound } from '../listening.js'
 import { ExpandedRecipients } from './expanded-recipients.js'
@@ -20,9 +20,9 @@ import {
   type SubmitPort,
 } from './smtp-handlers.js'
 import { ReplyError } from '../parameters/reply-error.js'
-import { standingBy } from '../tables/recipient-standing.js'
+import { routeRefusal, standingAtDoor, unknownUser } from '../parameters/recipient-refusal.js'
 import type { RelayDomains } from '../tables/relay-domains.js'
-import { refusalOf, type RefusedRecipients } from '../tables/route-verdict.js'
+import type { RefusedRecipients } from '../tables/route-verdict.js'
 import { SessionServer, type Certificate, type Place } from './session-server.js'
 import type { Ends } from './smtp-session.js'
 import { loopbackNetworks, trustedNetworks } from './client-networks.js'
@@ -145,23 +145,13 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
 
   const recipientRefusal = (session: SMTPServerSession, recipient: string): ReplyError | undefined => {
     const usual = ({ local: 'listed', relay: 'elsewhere' } as const)[purpose]
-    // A recipient without a domain is ours by the relay domains; without these, by a line for it at
-    // our name.
-    const known = relayDomains === undefined ? plainAddress(recipient, hostname) : recipient
-    const standing = standingBy({ relayDomains, aliases }, known, usual)
-    if (standing === 'unknown') return new ReplyError({ code: 550, enhanced: '5.1.1' }, 'unknown user')
+    const tables = { relayDomains, aliases, refused }
+    const plain = plainAddress(recipient, hostname)
+    const standing = standingAtDoor(tables, recipient, plain, usual)
+    if (standing === 'unknown') return unknownUser()
     if (standing !== 'listed' && !mayRelay(session))
       return new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied')
-    return routeRefusal(recipient)
-  }
-
-  const routeRefusal = (named: string): ReplyError | undefined => {
-    if (refused === undefined || refused.lines.size === 0) return undefined
-    const recipient = plainAddress(named, hostname)
-    const said = refusalOf(refused, recipient)
-    if (said === undefined || (aliases !== undefined && lineFor(aliases, recipient) !== undefined))
-      return undefined
-    return new ReplyError({ code: 550, enhanced: said.status }, said.text)
+    return routeRefusal(tables, plain)
   }
 
   const taken = (recipient: SMTPServerAddress, session: SMTPServerSession): ReplyError | null => {

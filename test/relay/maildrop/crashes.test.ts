@@ -1,4 +1,5 @@
-/** Mail in maildrop is taken up exactly once, wherever the relays that take it up are killed. */
+/** Mail in maildrop, and the report of a refused recipient, is taken up exactly once, wherever
+ * the relays that take it up are killed. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -15,6 +16,8 @@ import { temporaryDirectory } from '../../temporary-directory.js'
  * file is removed; it is killed before anything is submitted; or all goes well. */
 const fates = ['killed when durable', 'killed before', 'taken'] as const
 
+const refusedAddress = 'no address'
+
 /** A relay's life. What hangs at its end goes no further, and leaves its file as a kill would. */
 async function liveAndDie(queue: string, prng: Prng, isLast: boolean): Promise<void> {
   const opened = await open(queue)
@@ -22,7 +25,9 @@ async function liveAndDie(queue: string, prng: Prng, isLast: boolean): Promise<v
   const killed = new Promise<never>((_, reject) => (die = reject))
   killed.catch(() => undefined)
   const submit: SubmitPort['submit'] = async (submission) => {
-    const fate = isLast ? 'taken' : pick(prng, fates)
+    const isReport = submission.sender === ''
+    if (isReport && !isLast && below(prng, 2) === 0) return killed
+    const fate = isLast || isReport ? 'taken' : pick(prng, fates)
     if (fate === 'killed before') return killed
     const accepted = await opened.submit(submission)
     return fate === 'taken' ? accepted : killed
@@ -34,6 +39,7 @@ async function liveAndDie(queue: string, prng: Prng, isLast: boolean): Promise<v
     sizeBytesMax: 1000,
     hostname: 'mx.example.net',
     onRefusal: (_, error) => troubles.push(error),
+    onReported: () => {},
     onTrouble: (error) => troubles.push(error),
   })
   const looked = pickup.look()
@@ -59,22 +65,30 @@ test.each([1, 2, 3, 4])('every message is in the queue once, seed %i', async (se
   const queue = await temporaryDirectory('crashes')
   await makeMaildrop(queue)
   const dropped: MessageId[] = []
+  let mixedCount = 0
   for (let life = 0; life < 8; life++) {
-    for (let i = below(prng, 30); i > 0; i--)
+    for (let i = below(prng, 30); i > 0; i--) {
+      const isMixed = below(prng, 3) === 0
+      if (isMixed) mixedCount++
       dropped.push(
         await dropMail(queue, {
           sender: 'a@example.org',
-          recipients: ['b@example.net'],
+          recipients: isMixed ? [refusedAddress, 'b@example.net'] : ['b@example.net'],
           dsn: {},
           data: Buffer.from(`message ${dropped.length}\r\n`),
         }),
       )
+    }
     await liveAndDie(queue, prng, life === 7)
   }
   const last = await open(queue)
   const listed: string[] = []
-  for await (const { id } of last.list()) listed.push(id)
+  let reportCount = 0
+  for await (const { id, sender } of last.list())
+    if (sender === '') reportCount++
+    else listed.push(id)
   last.crash()
   expect(listed.sort()).toEqual(dropped.sort())
+  expect(reportCount).toBe(mixedCount)
   expect([await readdir(join(queue, 'maildrop')), await readdir(join(queue, 'taken'))]).toEqual([[], []])
 })

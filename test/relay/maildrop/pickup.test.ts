@@ -5,26 +5,35 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { WaybillError, type ErrorCode } from '../../../src/errors.js'
 import type { MessageId } from '../../../src/base/message-id.js'
-import { dropMail, makeMaildrop } from '../../../src/relay/maildrop/maildrop-file.js'
+import { dropMail, makeMaildrop, type DroppedMail } from '../../../src/relay/maildrop/maildrop-file.js'
 import { Pickup, type PickupOptions } from '../../../src/relay/maildrop/pickup.js'
 import type { SubmitPort } from '../../../src/relay/smtp-in/smtp-handlers.js'
 import { aliasesIn } from '../../../src/relay/tables/aliases.js'
+import { relayDomainsIn } from '../../../src/relay/tables/relay-domains.js'
 
 let queue: string
 let submitted: Parameters<SubmitPort['submit']>[0][]
 let refused: string[]
 let troubles: unknown[]
+let reported: unknown[]
 beforeEach(async () => {
   queue = await mkdtemp(join(tmpdir(), 'waybill-pickup-'))
   await makeMaildrop(queue)
   submitted = []
   refused = []
   troubles = []
+  reported = []
 })
 afterEach(() => rm(queue, { recursive: true, force: true }))
 
-const drop = (recipient = 'b@example.net'): Promise<MessageId> =>
-  dropMail(queue, { sender: 'a@example.org', recipients: [recipient], dsn: {}, data: Buffer.from('x\n') })
+const drop = (recipient = 'b@example.net', more: Partial<DroppedMail> = {}): Promise<MessageId> =>
+  dropMail(queue, {
+    sender: 'a@example.org',
+    recipients: [recipient],
+    dsn: {},
+    data: Buffer.from('x\n'),
+    ...more,
+  })
 const names = (directory = 'maildrop'): Promise<string[]> => readdir(join(queue, directory))
 
 function pickup(changes: Partial<PickupOptions> = {}): Pickup {
@@ -40,6 +49,7 @@ function pickup(changes: Partial<PickupOptions> = {}): Pickup {
     sizeBytesMax: 1000,
     hostname: 'mx.example.net',
     onRefusal: (path) => refused.push(path),
+    onReported: (_, recipients) => reported.push(...recipients),
     onTrouble: (error) => troubles.push(error),
     ...changes,
   })
@@ -118,7 +128,8 @@ test('a message that the queue refuses for good stays, is told of, and is not tr
   const one = pickup({ port: failing('ADDRESS_INVALID') })
   await one.look()
   await one.look()
-  expect([submitted.length, refused.length, troubles.length]).toEqual([1, 1, 0])
+  expect(submitted.map(({ sender }) => sender)).toEqual(['a@example.org', ''])
+  expect([refused.length, troubles.length]).toEqual([1, 0])
   expect(await names()).toEqual([expect.stringMatching(/\.refused$/)])
 })
 
@@ -134,7 +145,7 @@ test('a message for which there is no room is taken at a later look', async () =
 test('recipients become what the aliases say', async () => {
   await drop('root@mx.example.net')
   const aliases = aliasesIn('root@mx.example.net ada@example.net', 'aliases')
-  await pickup({ aliases: () => aliases }).look()
+  await pickup({ tables: () => ({ aliases }) }).look()
   expect(submitted[0]!.recipients).toMatchObject([{ address: 'ada@example.net' }])
 })
 
@@ -142,4 +153,86 @@ test('a queue without a maildrop has nothing to take up', async () => {
   await rm(join(queue, 'maildrop'), { recursive: true })
   await pickup().look()
   expect([submitted, troubles]).toEqual([[], []])
+})
+
+const texts = (): string[] => submitted.map(({ data }) => (data as Buffer).toString())
+const mixed = { recipients: ['bad address@@x.example', 'good@example.net'] }
+
+test('a refused recipient is reported to the sender, and the others get the message', async () => {
+  const id = await drop('', mixed)
+  await pickup().look()
+  expect(submitted).toMatchObject([
+    { sender: '', recipients: ['a@example.org'], idempotencyKey: `maildrop.${id}` },
+    { sender: 'a@example.org', recipients: ['good@example.net'], id },
+  ])
+  expect(texts()[0]).toContain('bad address@@x.example')
+  expect(texts()[0]).toContain('Status: 5.1.3')
+  expect([reported.length, refused, await names(), await names('taken')]).toEqual([1, [], [], []])
+})
+
+test('a message whose only recipient is refused becomes a report under its id', async () => {
+  const id = await drop('no address')
+  await pickup().look()
+  expect(submitted).toMatchObject([{ sender: '', recipients: ['a@example.org'], id }])
+  expect([refused, await names(), await names('taken')]).toEqual([[], [], []])
+})
+
+test.each<[string, Partial<DroppedMail>, string]>([
+  ['larger than the relay takes', { data: Buffer.alloc(1001, 'x\n') }, '5.3.4'],
+  ['a loop', { data: Buffer.from(`${'Received: x\r\n'.repeat(51)}\r\n`) }, '5.4.6'],
+  ['for an unknown user', { recipients: ['nobody@d.example'] }, '5.1.1'],
+  ['for more recipients than fit', { recipients: Array.from({ length: 12 }, (_, i) => `${i}@x.y`) }, '5.5.3'],
+])('a message that is %s is reported to the sender', async (_, more, status) => {
+  await drop('', more)
+  const relayDomains = relayDomainsIn('ada@d.example', 'relay-domains')
+  await pickup({ tables: () => ({ relayDomains }) }).look()
+  expect(texts()[0]).toContain(`Status: ${status}`)
+  expect(submitted[0]).toMatchObject({ sender: '', recipients: ['a@example.org'] })
+  expect([refused, await names(), await names('taken')]).toEqual([[], [], []])
+})
+
+test('a message that the queue refuses is reported to the sender', async () => {
+  const id = await drop()
+  const port: SubmitPort = {
+    limits: { dataBytesMax: 1000, recipientCountMax: 10 },
+    submit: async (submission) => {
+      if (submission.sender !== '') throw new WaybillError('NUL_IN_DATA', 'a NUL')
+      submitted.push(submission)
+      return { id: submission.id }
+    },
+  }
+  await pickup({ port }).look()
+  expect(submitted).toMatchObject([{ sender: '', id }])
+  expect(texts()[0]).toContain('b@example.net')
+  expect([refused, await names(), await names('taken')]).toEqual([[], [], []])
+})
+
+test.each<[string, Partial<DroppedMail>]>([
+  ['the null sender', { sender: '' }],
+  ['a sender that wants no reports', { dsn: { notify: 'never' } }],
+])('a file of %s is kept where a recipient is refused, and the others get the message', async (_, more) => {
+  await drop('', { ...mixed, ...more })
+  await pickup().look()
+  expect(submitted.map(({ recipients }) => recipients)).toEqual([['good@example.net']])
+  expect(refused).toEqual([expect.stringMatching(/\.refused$/)])
+  expect([await names(), await names('taken')]).toEqual([[expect.stringMatching(/\.refused$/)], []])
+})
+
+test('a report is not submitted again while its message waits for room', async () => {
+  await drop('', mixed)
+  let isFull = true
+  const port: SubmitPort = {
+    limits: { dataBytesMax: 1000, recipientCountMax: 10 },
+    submit: async (submission) => {
+      if (isFull && submission.sender !== '') throw new WaybillError('DISK_FULL', 'no room')
+      submitted.push(submission)
+      return { id: submission.id }
+    },
+  }
+  const one = pickup({ port })
+  await one.look()
+  await one.look()
+  isFull = false
+  await one.look()
+  expect(submitted.map(({ sender }) => sender)).toEqual(['', 'a@example.org'])
 })

@@ -741,3 +741,19 @@ test('an argument without any address is told of, and nothing is sent', async ()
   })
   expect(await lying()).toEqual([])
 })
+
+test('without a relay a bad address is refused as with one, and the others get the message', async () => {
+  relay = new RelayProcess(local())
+  await relay.start()
+  await relay.kill()
+  const bad = await sendmail(['bad address@@x.example', 'good@example.net'], text)
+  expect(bad).toMatchObject({
+    exitCode: 69,
+    stderr: expect.stringMatching(/: 501 5\.1\.3 bad address syntax\n$/),
+  })
+  const sender = await sendmail(['-f', 'a@b@c', 'good@example.net'], text)
+  expect(sender).toMatchObject({ exitCode: 69, stderr: 'waybill sendmail: 501 5.1.7 bad address syntax\n' })
+  expect(await readdir(join(queue(), 'maildrop'))).toHaveLength(1)
+  await relay.start()
+  await expect.poll(() => delivered(join(directory, 'maildir'))).toBe(1)
+})

@@ -11,6 +11,7 @@ import { hostname as machineName, userInfo } from 'node:os'
 import { countText } from '../../../src/base/text.js'
 import { isMailAddress } from '../../../src/base/mail-address.js'
 import type { DeliveryResult, Queue } from '../../../src/index.js'
+import { badAddress, isReadable } from '../../../src/relay/parameters/readable-address.js'
 import { isStoreUrl } from '../../../src/store/is-store-url.js'
 import { lineOf, UsageError, type Arguments, type Command, type Option } from '../cli/command.js'
 import { addressesIn, qualifiedField } from './header-addresses.js'
@@ -235,13 +236,12 @@ async function handedOver(mail: Mail, settings: Settings): Promise<number> {
   const done = await withQueueNow(
     directory,
     sizeBytesMax,
-    async (queue) => {
-      const { id } = await queue.submit(mail)
-      tell(
-        `${id} lies in ${directory} for ${countText(mail.recipients.length, 'recipient')}, until a relay starts`,
-      )
-      return sysexits.ok
-    },
+    (queue) =>
+      withoutRelay(mail, async (good) => {
+        const { id } = await queue.submit(good)
+        const recipients = countText(good.recipients.length, 'recipient')
+        tell(`${id} lies in ${directory} for ${recipients}, until a relay starts`)
+      }),
     async (relay) => {
       let first: Socket | undefined = relay
       const connect = async (): Promise<Socket | undefined> => {
@@ -257,10 +257,25 @@ async function handedOver(mail: Mail, settings: Settings): Promise<number> {
     },
   )
   if (done !== undefined) return done
-  const id = await leftInMaildrop(directory, mail)
-  tell(`${id} lies in ${directory}/maildrop, until a relay starts`)
-  return sysexits.ok
+  return withoutRelay(mail, async (good) => {
+    const id = await leftInMaildrop(directory, good)
+    tell(`${id} lies in ${directory}/maildrop, until a relay starts`)
+  })
 }
+
+/** Judges the addresses as a relay does, and leaves the message for the good recipients.
+ * @returns the exit code, for the worst of the outcomes */
+async function withoutRelay(mail: Mail, left: (good: Mail) => Promise<void>): Promise<number> {
+  const { sender, recipients } = mail
+  if (sender !== '' && !isReadable(sender)) return failed(sysexits.unavailable, refusalText('5.1.7'))
+  const good = recipients.filter(isReadable)
+  if (good.length > 0) await left({ ...mail, recipients: good })
+  for (const recipient of recipients)
+    if (!isReadable(recipient)) complain(`${recipient}: ${refusalText('5.1.3')}`)
+  return good.length === recipients.length ? sysexits.ok : sysexits.unavailable
+}
+
+const refusalText = (status: '5.1.3' | '5.1.7'): string => `501 ${badAddress(status).message}`
 
 /** Prints refused recipients with the server's replies.
  * @returns the exit code, for the worst of the outcomes */

@@ -5,7 +5,7 @@ import { Pickup, type PickupOptions } from '../../../src/relay/maildrop/pickup.j
 
 /** Makes the directory. @returns undefined where that is impossible, and the log says why */
 export async function maildropOf(
-  options: Omit<PickupOptions, 'onRefusal' | 'onTrouble'>,
+  options: Omit<PickupOptions, 'onRefusal' | 'onReported' | 'onTrouble'>,
   log: Logger,
 ): Promise<Pickup | undefined> {
   try {
@@ -17,6 +17,8 @@ export async function maildropOf(
   return new Pickup({
     ...options,
     onRefusal: (path, error) => log.warn({ path, err: error }, 'mail in maildrop is refused'),
+    onReported: (id, refused) =>
+      log.warn({ id, refused }, 'mail in maildrop is refused, and its sender gets a report'),
     onTrouble: (error) => log.warn({ err: error }, 'maildrop is looked at again'),
   })
 }

@@ -15,7 +15,7 @@ import { receivedBytesMax } from '../../../src/relay/smtp-in/received.js'
 import type { Place } from '../../../src/relay/smtp-in/session-server.js'
 import { listenSmtpOnThread } from '../../../src/relay/smtp-in/smtp-front.js'
 import { listenSmtp, type SmtpListener } from '../../../src/relay/smtp-in/smtp-in.js'
-import type { Aliases } from '../../../src/relay/tables/aliases.js'
+import type { RecipientTables } from '../../../src/relay/parameters/recipient-refusal.js'
 import { InFlow } from '../../../src/relay/in-flow.js'
 import { isForRelayDomain } from '../../../src/relay/tables/recipient-standing.js'
 import { tlsWays } from '../../../src/relay/smtp-out/smtp-out-options.js'
@@ -538,11 +538,11 @@ async function runWith(
   })
   const entry = retirement.door(withInFlow(withEtrn(held, queue, log), flow))
   const { sizeBytesMax } = server
-  const aliases = (): Aliases | undefined => said.tables.clients.aliases
+  const tables = (): RecipientTables => said.tables.clients
   const pickup =
     directory === undefined
       ? undefined
-      : await maildropOf({ ...settings, queue: directory, port: entry, sizeBytesMax, aliases }, log)
+      : await maildropOf({ ...settings, queue: directory, port: entry, sizeBytesMax, tables }, log)
   stopping.beforeThat(() => pickup?.stop())
   if (webhook !== undefined) postToWebhook(queue, webhook, log)
   let metrics: readonly Listener[] = []
