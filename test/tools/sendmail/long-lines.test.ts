@@ -39,3 +39,11 @@ test('no octet of any text is lost', () => {
     }),
   )
 })
+
+test('a list without blanks is broken behind a comma', () => {
+  const list = Array.from({ length: 60 }, (_, i) => `first.last-${i}@long-domain.example.net`)
+  const lines = shortLines(`To: ${list.join(',')}\r\n`)
+  const unfolded = lines.slice('To: '.length).split(',')
+  expect(unfolded.map((address) => address.trim())).toEqual(list)
+  expect(Math.max(...lines.split('\r\n').map(({ length }) => length))).toBeLessThan(999)
+})

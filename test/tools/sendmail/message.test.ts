@@ -38,8 +38,8 @@ test('Date, Message-ID and From are added when they are missing', () => {
   )
 })
 
-test('the null sender is no From, and a name is quoted where it must be', () => {
-  expect(made('\r\n', { sender: '' })).toContain('From: MAILER-DAEMON@')
+test('the null sender is MAILER-DAEMON in From, and a name is quoted where it must be', () => {
+  expect(made('\r\n', { sender: '' })).toContain('From: MAILER-DAEMON@o.example\r\n')
   expect(made('\r\n', { name: 'Doe, "J"' })).toContain('From: "Doe, \\"J\\"" <me@example.org>\r\n')
   expect(made('\r\n', { name: 'a\\"' })).toContain('From: "a\\\\\\"" <me@example.org>\r\n')
 })
@@ -101,4 +101,13 @@ test('a CR that stands alone ends no line: no field, no header, no message', () 
   ])
   expect(made(`${complete}${lines}`)).toBe(`${complete}Subject: x\ry\r\nTo: t@x\r\n\r\nbody\r\n`)
   expect(unixLines(Buffer.from('a\r.\nrest\n'), true)).toBe('a\r.\r\nrest\r\n')
+})
+
+test('a line of 20 MB, and as many CRs, are read', () => {
+  const long = 20 << 20
+  expect(unixLines(Buffer.alloc(long, '\r'), true)).toHaveLength(long + 2)
+  expect(unixLines(Buffer.from(`From ${'x'.repeat(long)}\nbody\n`), true)).toBe('body\r\n')
+  const line = `X: ${'x'.repeat(long)}\r\n\r\n`
+  expect(made(line).replaceAll('\r\n ', '')).toContain(line)
+  expect(recipientsOf(`To: "${'x'.repeat(long)}" <a@b>\r\n\r\n`, 'o.example')).toEqual(['a@b'])
 })

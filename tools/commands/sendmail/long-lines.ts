@@ -1,6 +1,7 @@
 /** Breaks lines that are too long for a message with CR LF and a space, like Postfix and dma. Pure.
  * Invariant: no octet is lost or changed, and no UTF-8 character is split. At a blank the line is
- * broken before it, without a further space. Signed mail is left alone, because breaking a line
+ * broken before it, without a further space; else behind a comma, so that an address in a list
+ * stays whole (RFC 5322 §2.2.3). Signed mail is left alone, because breaking a line
  * breaks its signature.
  * Why not encoded: text stays readable. */
 
@@ -8,10 +9,26 @@
 const lineBytesMax = 998
 /** How far back a blank is looked for. */
 const blankReach = 200
+/** And a comma: longer than an address. */
+const commaReach = 600
 
 /** @param lines latin1 text that stands for bytes, with CR LF at line ends */
-export const shortLines = (lines: string): string =>
-  lines.replace(new RegExp(`[^\\n]{${lineBytesMax + 1},}`, 'g'), (line) => broken(line))
+export function shortLines(lines: string): string {
+  const parts: string[] = []
+  let taken = 0
+  // A regular expression for long lines needs more stack than there is for one of 5 MB.
+  for (let start = 0; start < lines.length;) {
+    const found = lines.indexOf('\n', start)
+    const end = found < 0 ? lines.length : found
+    if (end - start > lineBytesMax) {
+      parts.push(lines.slice(taken, start), broken(lines.slice(start, end)))
+      taken = end
+    }
+    start = end + 1
+  }
+  parts.push(lines.slice(taken))
+  return parts.join('')
+}
 
 function broken(line: string): string {
   const hasEnd = line.endsWith('\r')
@@ -34,6 +51,9 @@ function broken(line: string): string {
 function breakIn(text: string, from: number, end: number): number {
   for (let at = end; at > Math.max(from + 1, end - blankReach); at--)
     if (/[ \t]/.test(text[at]!) && /[^ \t]/.test(text[at - 1]!)) return at
+  const reach = Math.max(from, end - commaReach)
+  const comma = text.slice(reach, end).lastIndexOf(',')
+  if (comma >= 0) return reach + comma + 1
   let at = end
   // A continuation octet of UTF-8 belongs to what stands before it.
   while (at > end - 3 && /[\x80-\xbf]/.test(text[at]!)) at--

@@ -30,14 +30,43 @@ interface Field {
  * programs turn each LF of CRLF text into CRLF again. NULs are invalid (RFC 5322 §2.1) and removed.
  * @param dotEnds a line with a single dot ends the message (without `-i`) */
 export function unixLines(input: Buffer, dotEnds: boolean): string {
-  const text = input
-    .toString('latin1')
-    .replaceAll('\0', '')
-    .replace(/^(?:>?From [^\n]*\n)+/, '')
-    .replace(/\r*\n/g, '\r\n')
+  const text = withoutFromLines(withCrlf(input))
   const end = dotEnds ? /(?<![^\n])\.\r\n/.exec(text)?.index : undefined
   const cut = end === undefined ? text : text.slice(0, end)
   return cut === '' || cut.endsWith('\r\n') ? cut : `${cut}\r\n`
+}
+
+/** Byte by byte: a regular expression takes quadratic time for a run of CRs without LF. */
+function withCrlf(input: Buffer): string {
+  let lineCount = 0
+  for (let at = input.indexOf(LF); at >= 0; at = input.indexOf(LF, at + 1)) lineCount++
+  const lines = Buffer.allocUnsafe(input.length + lineCount)
+  let length = 0
+  // CRs at the end of what is written so far.
+  let crCount = 0
+  for (const octet of input) {
+    if (octet === 0) continue
+    if (octet === LF) {
+      length -= crCount
+      lines[length++] = CR
+    }
+    crCount = octet === CR ? crCount + 1 : 0
+    lines[length++] = octet
+  }
+  return lines.toString('latin1', 0, length)
+}
+
+const LF = 0x0a
+const CR = 0x0d
+
+function withoutFromLines(lines: string): string {
+  let start = 0
+  while (lines.startsWith('From ', start) || lines.startsWith('>From ', start)) {
+    const end = lines.indexOf('\n', start)
+    if (end < 0) break
+    start = end + 1
+  }
+  return lines.slice(start)
 }
 
 /** Latin-1 text stands for bytes here, so that no byte is changed. */
@@ -46,8 +75,9 @@ export function messageOf(lines: string, authorship: Authorship): Buffer {
   const { sender, origin, hostname, unique, now, name } = authorship
   const has = (field: string): boolean => fields.some((other) => other.name === field)
   const date = now.toUTCString().replace('GMT', '+0000')
-  const from =
-    sender === '' ? `MAILER-DAEMON@${origin}` : name === undefined ? sender : `${quoted(name)} <${sender}>`
+  // @see Postfix: the null sender is MAILER-DAEMON there
+  const author = sender === '' ? `MAILER-DAEMON@${origin}` : sender
+  const from = name === undefined ? author : `${quoted(name)} <${author}>`
   const added = [
     ...(has('date') ? [] : [`Date: ${date}\r\n`]),
     ...(has('message-id') ? [] : [`Message-ID: <${unique}@${hostname}>\r\n`]),
@@ -74,15 +104,22 @@ export function recipientsOf(lines: string, origin: string): string[] {
     .flatMap(addressesIn)
 }
 
+/** A field's name and its colon are in one line (RFC 5322 §2.1.1). */
+const fieldNameReach = 998
+
 /** A message may begin with its body: a line that is no field ends the header. */
 function split(lines: string): { fields: Field[]; body: string } {
   const fields: Field[] = []
-  // A line goes on behind a CR that stands alone.
-  const field = /([!-9;-~]+)[ \t]*:[^\r]*(?:\r(?!\n)[^\r]*)*\r\n(?:[ \t][^\r]*(?:\r(?!\n)[^\r]*)*\r\n)*/y
   let end = 0
-  for (let match = field.exec(lines); match !== null; match = field.exec(lines)) {
-    fields.push({ name: (match[1] ?? '').toLowerCase(), text: match[0] })
-    end = field.lastIndex
+  for (;;) {
+    const name = /^([!-9;-~]+)[ \t]*:/.exec(lines.slice(end, end + fieldNameReach))?.[1]
+    // A line goes on behind a CR that stands alone.
+    let next = name === undefined ? -1 : lines.indexOf('\r\n', end)
+    while (next >= 0 && (lines[next + 2] === ' ' || lines[next + 2] === '\t'))
+      next = lines.indexOf('\r\n', next + 2)
+    if (name === undefined || next < 0) break
+    fields.push({ name: name.toLowerCase(), text: lines.slice(end, next + 2) })
+    end = next + 2
   }
   return { fields, body: lines.slice(lines.startsWith('\r\n', end) ? end + 2 : end) }
 }
