@@ -17,17 +17,55 @@ export const addressFields: ReadonlySet<string> = new Set([
   'resent-cc',
 ])
 
-/** Quoted, a comment (in one, another), in angle brackets, an address literal, between two
- * addresses, space, a word. */
-const token =
-  /"(?:[^"\\]|\\[^])*"|\((?:[^()\\]|\\[^]|\((?:[^()\\]|\\[^])*\))*\)|<[^<>]*>|\[[^[\]]*\]|[,;:]|\s+|[^\s"()<>[\],;:]+|[)>[\]]/y
+/** What ends a word. */
+const specials: ReadonlySet<string> = new Set('"()<>[],;:')
 
-/** @returns undefined if something is not closed */
+const isBlank = (char: string | undefined): boolean => char !== undefined && /\s/.test(char)
+
+/** Tokens: quoted, a comment with those in it, in angle brackets, an address literal, a separator,
+ * space, a word. Not by one regular expression: that needs stack for each octet.
+ * @returns undefined if something is not closed */
 function tokensOf(text: string): string[] | undefined {
   const tokens: string[] = []
-  token.lastIndex = 0
-  for (let match = token.exec(text); match !== null; match = token.exec(text)) tokens.push(match[0])
-  return tokens.join('').length < text.length ? undefined : tokens
+  for (let at = 0; at < text.length;) {
+    const end = tokenEnd(text, at)
+    if (end === undefined) return undefined
+    tokens.push(text.slice(at, end))
+    at = end
+  }
+  return tokens
+}
+
+/** @returns where the token ends that begins at `start` */
+function tokenEnd(text: string, start: number): number | undefined {
+  const first = text[start]!
+  if (first === '"' || first === '(') return closedEnd(text, start)
+  if (first === '<' || first === '[') {
+    const close = first === '<' ? '>' : ']'
+    let end = start + 1
+    while (end < text.length && text[end] !== close && text[end] !== first) end++
+    if (text[end] === close) return end + 1
+    return first === '[' ? start + 1 : undefined
+  }
+  if (specials.has(first)) return start + 1
+  const isSpace = isBlank(first)
+  let end = start + 1
+  while (end < text.length && isBlank(text[end]) === isSpace && !specials.has(text[end]!)) end++
+  return end
+}
+
+/** Of quoted text, or a comment. @returns undefined if it is not closed. A comment that is not
+ * closed is the rest of the text if no address is in it. */
+function closedEnd(text: string, start: number): number | undefined {
+  const isComment = text[start] === '('
+  let depth = 1
+  for (let at = start + 1; at < text.length; at++) {
+    const char = text[at]
+    if (char === '\\') at++
+    else if (isComment && char === '(') depth++
+    else if (char === (isComment ? ')' : '"') && --depth === 0) return at + 1
+  }
+  return isComment && !text.includes('@', start) ? text.length : undefined
 }
 
 /** The parts between commas and ends of groups, without names of groups. */
@@ -54,28 +92,58 @@ function closed(text: string): string {
   return single.lastIndexOf('<') > single.lastIndexOf('>') ? `${single}>` : single
 }
 
+/** In angle brackets, and bare ones behind the last of these: a bare one before them is a name. */
 function addressesOf(member: readonly string[]): string[] {
-  const bracketed = member.filter((part) => part.startsWith('<'))
-  const inner = bracketed.map((part) =>
-    part
-      .slice(1, -1)
-      .trim()
-      .replace(/^@[^:]*:/, ''),
-  )
-  return inner.length > 0 ? inner.filter((address) => address !== '') : bareAddresses(member)
+  const last = member.findLastIndex((part) => part.startsWith('<'))
+  if (last < 0) return bareAddresses(member)
+  const bracketed = member.filter((part) => part.startsWith('<')).map(innerAddress)
+  const behind = wordsOf(member.slice(last + 1)).filter((word) => isNamed(word, false))
+  return [...bracketed.filter((address) => address !== ''), ...behind.map((word) => word.join(''))]
 }
 
-/** Adjacent tokens are one address; beside others, or quoted, a token without @ is a name. */
+/** @param part with its angle brackets */
+function innerAddress(part: string): string {
+  const inner = part
+    .slice(1, -1)
+    .trim()
+    .replace(/^@[^:]*:/, '')
+  const tokens = tokensOf(inner)
+  return tokens === undefined
+    ? inner
+    : wordsOf(tokens)
+        .map((word) => word.join(''))
+        .join(' ')
+}
+
+/** Adjacent tokens are one address, also those with blanks and comments around a dot or an @ (RFC
+ * 5322 §4.4); beside others, or quoted, a token without @ is a name. */
 function bareAddresses(member: readonly string[]): string[] {
-  const words: string[][] = [[]]
-  for (const part of member) {
-    if (/^\s/.test(part)) words.push([])
-    else if (!part.startsWith('(')) words.at(-1)!.push(part)
+  const words = wordsOf(member)
+  return words
+    .filter((word) => isNamed(word, words.length === 1))
+    .map((word) => word.join('').replace(/^\\(?=[^\\]*$)/, ''))
+}
+
+const isNamed = (word: readonly string[], isAlone: boolean): boolean =>
+  word.some((part) => !part.startsWith('"') && (isAlone || part.includes('@')))
+
+/** Without blanks and comments. */
+function wordsOf(tokens: readonly string[]): string[][] {
+  const words: string[][] = []
+  let isApart = true
+  for (const part of tokens) {
+    if (part.startsWith('(')) continue
+    if (isBlank(part[0])) {
+      isApart = true
+      continue
+    }
+    const before = words.at(-1)
+    const isJoined = before !== undefined && (/[.@]$/.test(before.at(-1)!) || /^[.@]/.test(part))
+    if (before === undefined || (isApart && !isJoined)) words.push([part])
+    else before.push(part)
+    isApart = false
   }
-  const found = words.filter((word) => word.length > 0)
-  const isNamed = (word: readonly string[]): boolean =>
-    word.some((part) => !part.startsWith('"') && (found.length === 1 || part.includes('@')))
-  return found.filter(isNamed).map((word) => word.join(''))
+  return words
 }
 
 /** @param text the whole field, with its name and line ends */
