@@ -8,6 +8,7 @@ test.each([
   ['/opt/waybill/dist/tools/waybill.js', [], []],
   ['/usr/sbin/sendmail', ['-t', '-i'], ['sendmail', ...queue, '-t', '-i']],
   ['/usr/lib/sendmail', ['mailq'], ['sendmail', ...queue, 'mailq']],
+  ['/usr/bin/newaliases', [], ['sendmail', '-bi']],
   ['/usr/bin/mailq', [], ['mailq', ...queue]],
   ['/usr/bin/mailq', ['--queue=q'], ['mailq', '--queue=q']],
   ['/usr/sbin/sendmail', ['--queue', 'q', 'a@b'], ['sendmail', '--queue', 'q', 'a@b']],

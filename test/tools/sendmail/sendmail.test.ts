@@ -757,3 +757,21 @@ test('without a relay a bad address is refused as with one, and the others get t
   await relay.start()
   await expect.poll(() => delivered(join(directory, 'maildir'))).toBe(1)
 })
+
+test.each([
+  ['DOM\\ada', '"DOM\\\\ada"@o.example'],
+  ['John Doe', '"John Doe"@o.example'],
+  ['DOM\\ada@b.example', '"DOM\\\\ada"@b.example'],
+])('the sender %s is %s', async (name, sender) => {
+  expect(await sendmail(['--origin', 'o.example', '-f', name, 'a@b'], text)).toMatchObject({ exitCode: 0 })
+  expect(await lying()).toMatchObject([{ sender }])
+})
+
+test('standard input that is a directory is tried again, and a full standard error changes nothing', async () => {
+  laySmallQueue(queue())
+  const call = `"${process.execPath}" "${waybillPath}" sendmail -v --queue "${queue()}" a@example.net`
+  const shell = (words: string): Promise<Ended> => runProgram('sh', ['-c', words], { directory })
+  expect(await shell(`${call} </`)).toMatchObject({ exitCode: 75 })
+  expect(await shell(`echo x | ${call} 2>/dev/full`)).toMatchObject({ exitCode: 0 })
+  expect(await lying()).toHaveLength(1)
+})

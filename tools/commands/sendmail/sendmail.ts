@@ -5,6 +5,7 @@
  * the queue open. Where none answers, it waits for the next one in `maildrop/`, or in a queue that
  * no relay has served yet. */
 import { randomBytes } from 'node:crypto'
+import { createReadStream, fstatSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { hostname as machineName, userInfo } from 'node:os'
@@ -93,6 +94,7 @@ export const sendmail: Command = {
       isValueAttached: true,
       help: 'attempt deferred mail now, as `waybill flush` does: all of it, or one message (-qIID), or what goes to a domain\n(-qRDOMAIN)',
     },
+    I: { short: 'I', help: 'the same as -bi' },
     v: { short: 'v', help: 'print the fate of the message on standard error' },
     r: { short: 'r', value: 'SENDER', many: true, help: 'the same as -f' },
     N: {
@@ -129,7 +131,6 @@ interface Settings {
 
 async function run(args: Arguments): Promise<number> {
   if (args.isSet('queue') && args.isSet('smtp')) throw new UsageError('--queue or --smtp, not both')
-  if (args.isSet('f') && args.isSet('r')) throw new UsageError('-f and -r are the same')
   const mode = parseWord('b', args.one('b') ?? 'm', modes)
   const flushed = args.one('q')
   //    1. a caller runs `sendmail root -q` with a message
@@ -151,8 +152,13 @@ async function run(args: Arguments): Promise<number> {
     sizeBytesMax: parseBytes('size-limit', args.one('size-limit') ?? '50M'),
     tell: args.isSet('v') ? complain : () => undefined,
   }
+  // The exit code says what became of the message:
+  //    1. the message is durable, and -v cannot write that to a full disk
+  //    2. the process ends with 1
+  //    3. the caller sends it again
+  process.stderr.on('error', () => undefined)
   try {
-    if (mode === 'i') return sysexits.ok
+    if (mode === 'i' || args.isSet('I')) return sysexits.ok
     if (mode === 's') return await session(settings)
     if (mode === 'm' && flushed === undefined) return await submission(args, settings)
     const { flushQueue, listQueue } = await import('./queue.js')
@@ -177,7 +183,12 @@ async function submission(args: Arguments, settings: Settings): Promise<number> 
     named.push(...addresses)
   }
   const { sizeBytesMax } = settings
-  const input = await standardInput(sizeBytesMax)
+  let input: Buffer | undefined
+  try {
+    input = await standardInput(sizeBytesMax)
+  } catch (error) {
+    return failed(sysexits.tryAgain, `standard input cannot be read: ${lineOf(error)}`)
+  }
   if (input === undefined) return failed(sysexits.data, `the message is longer than ${sizeBytesMax} bytes`)
   const lines = unixLines(input, !args.isSet('i') && !args.all('o').includes('i'))
   const recipients = [
@@ -193,10 +204,21 @@ async function submission(args: Arguments, settings: Settings): Promise<number> 
 /** The address of -f, which may come with a name. */
 function senderOf(args: Arguments, qualified: (address: string) => string): string {
   const given = args.one('f') ?? args.one('r')
-  if (given === undefined) return qualified(userName())
+  if (given === undefined) return senderOfName(userName(), qualified)
   if (/^\s*(?:<\s*>)?\s*$/.test(given)) return ''
   const [address] = addressesIn(given)
-  return address === undefined || address === '' ? qualified(given) : qualified(address)
+  const sender = address === undefined || address === '' ? undefined : qualified(address)
+  return sender !== undefined && isReadable(sender) ? sender : senderOfName(given.trim(), qualified)
+}
+
+/** A login name may be anything: `DOM\\ada` is `"DOM\\\\ada"@host`. A name that is no address even
+ * when its local part is quoted stays as it is, and is refused. */
+function senderOfName(name: string, qualified: (address: string) => string): string {
+  const plain = qualified(name)
+  if (isReadable(plain)) return plain
+  const at = plain.lastIndexOf('@')
+  const quoted = `"${plain.slice(0, at).replace(/["\\]/g, '\\$&')}"${plain.slice(at)}`
+  return isReadable(quoted) ? quoted : plain
 }
 
 /** @throws UsageError */
@@ -217,11 +239,15 @@ function userName(): string {
   }
 }
 
-/** @returns undefined if there is more than `bytesMax` */
+/** `process.stdin` is empty where it is a directory, or cannot be read.
+ * @returns undefined if there is more than `bytesMax` @throws the system's error */
 async function standardInput(bytesMax: number): Promise<Buffer | undefined> {
+  const stats = fstatSync(0)
+  const isOnDisk = stats.isFile() || stats.isDirectory()
+  const source = isOnDisk ? createReadStream('', { fd: 0, autoClose: false }) : process.stdin
   const chunks: Buffer[] = []
   let bytes = 0
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+  for await (const chunk of source as AsyncIterable<Buffer>) {
     bytes += chunk.length
     if (bytes > bytesMax) return undefined
     chunks.push(chunk)

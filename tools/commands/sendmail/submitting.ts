@@ -84,9 +84,12 @@ async function inOneTransaction(mail: Mail, server: Server): Promise<DeliveryRes
 const isNothing = ({ id, return: ret, notify }: SubmissionDsn): boolean =>
   id === undefined && ret === undefined && notify === undefined
 
-/** No server was reached, so nothing was sent. */
+/** No relay was reached, or it turned the session away because it has too many: nothing was sent.
+ * No other reply counts. A relay may say 421 of time behind the end of the data, too. */
 export const isUnreachable = (result: DeliveryResult): boolean =>
-  'kind' in result && result.kind === 'site' && result.status === '4.4.1'
+  'kind' in result &&
+  result.kind === 'site' &&
+  (result.status === '4.4.1' || /^421[ -]4\.3\.2 \S+ has too many sessions/.test(result.reason))
 
 /** Is there a queue, or a directory that this user may not look at? A wrongly named directory gets
  * no mail:
