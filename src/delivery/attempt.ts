@@ -8,6 +8,7 @@
  * 1. a message of 50 MB is sent over a link of 30 KB/s
  * 2. the deadline is 20 minutes for every message
  * 3. each attempt is cut short, and after five days the message is returned to its sender */
+import { isThenable } from '../base/realms.js'
 import { assert } from '../base/assert.js'
 import type { Clock, Timer } from '../base/clock.js'
 import { LinkedList, type Linked } from '../base/linked-list.js'
@@ -203,9 +204,6 @@ export class Attempts<Tag> {
       this.#sweep ??= this.#clock.after(this.#sweepMs, this.#sweepDue)
   }
 }
-
-const isThenable = (answer: unknown): answer is PromiseLike<unknown> =>
-  typeof answer === 'object' && answer !== null && typeof (answer as { then?: unknown }).then === 'function'
 
 /** Foreign ones may call back at once, twice or never, and their `then` may throw: a promise of a
  * separate class, too. */

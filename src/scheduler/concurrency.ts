@@ -95,7 +95,7 @@ export function blame(state: SchedulerState, destination: Destination, reason: D
 
 function kill(state: SchedulerState, destination: Destination, { status, text, remote }: DeferReason): void {
   const untilMs = state.nowMs + state.parameters.minimalBackoffTime * 1000
-  const reason = { status, text: `the last attempts there failed: ${text}`, remote }
+  const reason = { status, text: `delivery temporarily suspended: ${text}`, remote }
   destination.window = 0
   destination.recovery = 'none'
   destination.state = { kind: 'dead', untilMs, reason }

@@ -49,7 +49,7 @@ test('a destination dies after a failed cohort, and what waits for it is deferre
   const letter = world.admit(['smtp', site, 60])
   deliver(world, 'site')
   expect(letter.fate.filter((fate) => fate === 'deferred')).toHaveLength(10)
-  expect(world.reasons).toEqual([{ status: '4.4.1', text: 'the last attempts there failed: no route' }])
+  expect(world.reasons).toEqual([{ status: '4.4.1', text: 'delivery temporarily suspended: no route' }])
   expect(world.destination('smtp', site)!.state).toMatchObject({ kind: 'dead', untilMs: 300_000 })
 })
 

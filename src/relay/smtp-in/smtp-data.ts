@@ -58,15 +58,16 @@ class Pieces {
     if (this.#pieces.length > pieceCountMax) this.#pieces = [Buffer.concat(this.#pieces)]
   }
 
-  /** All of them, as one. */
+  /** All of them, as one. They stay. */
   joined(): Buffer {
     const joined = joinedPieces(this.#pieces)
     this.#pieces = [joined]
     return joined
   }
 
+  /** The same, and none stays. */
   take(): Buffer {
-    const joined = joinedPieces(this.#pieces)
+    const joined = this.joined()
     this.#pieces = []
     this.#bytes = 0
     return joined

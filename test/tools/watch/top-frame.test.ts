@@ -101,7 +101,7 @@ test('a frame shows rates, journal, lanes and the slowest destinations', () => {
   expect(textOf(view)).toBe(
     `
 waybill top  ./var/queue                                                         Sat Nov 21 03:30:12
-dead.example (out) does not answer: no route?[2J
+dead.example (out) is dead: no route?[2J
 accepted  1 250/s   delivered  2 001/s   deferred    0.5/s   failed    0.0/s
 sync latency 0.60 ms, 500/s, last 0.50 ms   active 1 234 of 20 000
 free disk 50 GiB   a start would read 68 KiB   journal 2 segments, 2 spare
