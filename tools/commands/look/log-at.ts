@@ -36,8 +36,8 @@ export const logAt: InspectCommand = inspectCommand(
 async function show(inspected: Inspected): Promise<number> {
   const { directory, args, out, report, surroundings } = inspected
   const [text, ...more] = args.rest
-  if (text === undefined || more.length > 0 || !/^\d{1,15}$/.test(text))
-    throw new UsageError('missing POSITION: a number')
+  if (text === undefined || more.length > 0) throw new UsageError('expected one position')
+  if (!/^\d{1,15}$/.test(text)) throw new UsageError(`'${text}' is no position: a number`)
   const now = await takeSnapshot(directory)
   for (const finding of now.findings) report(finding)
   const past = await snapshotAt(directory, now, position(Number(text)))
