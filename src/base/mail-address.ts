@@ -6,7 +6,7 @@
 /** Octets of an address: more than SMTP's 256 for a path, less than a line. */
 export const addressBytesMax = 512
 
-const pattern = /^(?:"(?:[^"\\]|\\.)+"|[^\s"@<>()[\],;:\\]+)@(?:\[[^\s[\]\\<>]+\]|[^\s"@<>()[\],;:\\]+)$/u
+const pattern = /^(?:"(?:[^"\\]|\\.)+"|[^\s"@<>()[\],;:\\]+)@(?:\[[^\s[\]\\<>"@]+\]|[^\s"@<>()[\],;:\\]+)$/u
 const forbidden = /[\p{Cc}\p{Cs}\u2028\u2029]/u
 /** The common kind, in ASCII, recognised by one cheap test. */
 const plain = /^[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~.]{1,64}@[A-Za-z0-9.-]{1,255}$/

@@ -193,8 +193,16 @@ async function post(
  * the program computed counts. */
 function timeoutOf(timeoutMs: number): { readonly signal: AbortSignal; readonly end: () => void } {
   const controller = new AbortController()
-  const timer = setTimeout(() => setImmediate(() => controller.abort()), timeoutMs)
-  return { signal: controller.signal, end: () => clearTimeout(timer) }
+  let isOver = false
+  const look = (): void => {
+    if (!isOver) controller.abort()
+  }
+  const timer = setTimeout(() => setImmediate(look), timeoutMs)
+  const end = (): void => {
+    isOver = true
+    clearTimeout(timer)
+  }
+  return { signal: controller.signal, end }
 }
 
 /** Fetch says what went wrong in its cause. */

@@ -19,7 +19,7 @@ import { Inflow, type Progress } from './inflow.js'
 import { PlainMail } from './plain-mail.js'
 import { RoomTurns } from './room-turns.js'
 import { SpaceWatch } from './space-watch.js'
-import { chain, discard, isReadable, piecesOf } from './stream-data.js'
+import { chain, discard, isReadable, isUsed, markUsed, piecesOf } from './stream-data.js'
 import { submitOnce } from './submit-once.js'
 import type { SpoolFile } from '../message/spool.js'
 import {
@@ -36,12 +36,6 @@ import { Tickets, type Accepted } from './tickets.js'
 /** Bytes appended and not durable beyond which submissions wait: about what the disk takes
  * in a few syncs. */
 const stagedBytesMax = 32 * 1024 * 1024
-
-/** Streams that are or were the data of a submission, to any queue of the process:
- *    1. a program makes one stream, and submits it for each of three recipients
- *    2. each submission gets the pieces that the others have not read
- *    3. three messages settle, and none is whole */
-const usedStreams = new WeakSet<Readable>()
 
 /** A stream that is being read. */
 interface StreamInHand extends Linked<StreamInHand> {
@@ -187,9 +181,9 @@ export class Accept {
     const { signal } = submission
     if (stream.readableEnded || stream.destroyed)
       throw new WaybillError('DATA_INCOMPLETE', 'the stream is over already', {}, stream.errored ?? undefined)
-    if (usedStreams.has(stream))
+    if (isUsed(stream))
       throw new WaybillError('DATA_INCOMPLETE', 'the stream is the data of another submission already')
-    usedStreams.add(stream)
+    markUsed(stream)
     const check = new DataCheck(options.dataBytesMax, submission.longLines === true)
     const deaf = onAbort(signal, () => void stream.destroy(aborted(signal)))
     const inHand: StreamInHand = { stream, older: undefined, newer: undefined }
@@ -228,7 +222,7 @@ export class Accept {
       return await this.#submitPieces(submission, envelope, chain(start, pieces))
     } catch (error) {
       leave()
-      discard(stream)
+      discard(stream, pieces)
       if (isWaybillError(error)) throw error
       throw new WaybillError('DATA_INCOMPLETE', 'the data could not be read to its end', {}, error)
     }

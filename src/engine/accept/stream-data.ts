@@ -8,16 +8,38 @@ export const isReadable = (data: unknown): data is Readable =>
 const isRequest = (stream: Readable): boolean =>
   'httpVersion' in stream && typeof (stream as { method?: unknown }).method === 'string'
 
+/** Streams that are or were the data of a submission, to any queue of the process:
+ *    1. a program makes one stream, and submits it for each of three recipients
+ *    2. each submission gets the pieces that the others have not read
+ *    3. three messages settle, and none is whole */
+const usedStreams = new WeakSet<Readable>()
+
+export const isUsed = (stream: Readable): boolean => usedStreams.has(stream)
+
+export const markUsed = (stream: Readable): unknown => usedStreams.add(stream)
+
 /** Nobody reads on. To destroy a request would close its connection before the answer: the client
- * would not hear it, and repeat. The rest of its data is drained, as long as its server lets it. */
-export function discard(stream: Readable): void {
-  if (isRequest(stream)) stream.resume()
-  else stream.destroy()
+ * would not hear it, and repeat. The rest of its data is drained, as long as its server lets it.
+ * @param reading what has read it: nothing flows before that has ended */
+export function discard(stream: Readable, reading?: AsyncGenerator): void {
+  if (!isRequest(stream)) {
+    stream.destroy()
+    return
+  }
+  // It may fail later, and nobody else listens.
+  stream.on('error', () => undefined)
+  const drain = (): unknown => stream.resume()
+  if (reading === undefined) drain()
+  else void reading.return(undefined).then(drain, drain)
 }
 
-/** What a stream gives; text becomes the bytes that it was made of. */
+/** What a stream gives; text becomes the bytes that it was made of, as far as its encoding has
+ * kept them. */
 export function piecesOf(stream: Readable): AsyncIterable<unknown> {
-  const pieces = isRequest(stream) ? stream.iterator({ destroyOnReturn: false }) : stream
+  const pieces =
+    isRequest(stream) && typeof stream.iterator === 'function'
+      ? stream.iterator({ destroyOnReturn: false })
+      : stream
   const isBytes = stream.readableEncoding === null && !stream.readableObjectMode
   return isBytes ? pieces : encoded(pieces, stream.readableEncoding ?? 'utf8')
 }
@@ -26,8 +48,11 @@ export function piecesOf(stream: Readable): AsyncIterable<unknown> {
 async function* encoded(pieces: AsyncIterable<unknown>, encoding: BufferEncoding): AsyncGenerator<unknown> {
   let half = ''
   for await (const piece of pieces)
-    if (typeof piece !== 'string') yield piece
-    else {
+    if (typeof piece !== 'string') {
+      if (half !== '') yield Buffer.from(half, encoding)
+      half = ''
+      yield piece
+    } else {
       const text = half + piece
       half = /[\ud800-\udbff]$/.test(text) ? text.slice(-1) : ''
       yield Buffer.from(half === '' ? text : text.slice(0, -1), encoding)

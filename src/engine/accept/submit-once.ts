@@ -1,7 +1,8 @@
 /** A submission with an idempotency key makes a message only where no other with its key did. */
+import type { Readable } from 'node:stream'
 import type { KnownKeys } from '../keys/known-keys.js'
 import { onAbort } from '../../base/on-abort.js'
-import { discard, isReadable } from './stream-data.js'
+import { discard, isReadable, isUsed } from './stream-data.js'
 import { aborted, type Submission } from './submission.js'
 import type { Accepted } from './tickets.js'
 
@@ -24,10 +25,10 @@ export async function submitOnce(
         return submit(own)
       }),
     )
-    if (accepted.isDuplicate && stream !== undefined) discard(stream)
+    if (accepted.isDuplicate) unneeded(stream)
     return accepted
   } catch (error) {
-    if (submission.signal?.aborted === true && stream !== undefined) discard(stream)
+    if (submission.signal?.aborted === true) unneeded(stream)
     throw error
   }
 }
@@ -44,6 +45,11 @@ function orAborted(
     const deaf = onAbort(signal, () => reject(aborted(signal)))
     once(deaf).finally(deaf).then(resolve, reject)
   })
+}
+
+/** It may be the data of another submission. */
+function unneeded(stream: Readable | undefined): void {
+  if (stream !== undefined && !isUsed(stream)) discard(stream)
 }
 
 const toldByReading = (): void => undefined

@@ -34,20 +34,26 @@ export function judged({ recipients: dropped, data, dataBytes }: FoundMail, door
   if (hopCount(data) > hopCountUsual)
     return { recipients: [], refused: refusedFor(dropped, loopError().message) }
   const named: string[] = []
+  const written = new Map<string, string>()
   const refused: RefusedRecipient[] = []
+  const asWritten = (addresses: readonly string[]): string[] =>
+    addresses.map((address) => written.get(address) ?? address)
   for (const recipient of dropped) {
     const plain = plainAddress(recipient, hostname)
     const reply = isReadable(plain) ? refusalAtDoor(tables, recipient, plain) : badAddress('5.1.3')
-    if (reply === undefined) named.push(plain)
-    else refused.push(...refusedFor([recipient], reply.message))
+    if (reply === undefined) {
+      named.push(plain)
+      written.set(plain, recipient)
+    } else refused.push(...refusedFor([recipient], reply.message))
   }
   if (tables.aliases === undefined) {
-    const distinct = [...new Set(named)]
-    refused.push(...refusedFor(distinct.slice(recipientCountMax), tooMany))
+    const distinct = [...written.keys()]
+    refused.push(...refusedFor(asWritten(distinct.slice(recipientCountMax)), tooMany))
     return { recipients: distinct.slice(0, recipientCountMax), refused }
   }
   const expanded = expandedEach(named, tables.aliases, recipientCountMax)
-  for (const { address, reply } of expanded.refused) refused.push(...refusedFor([address], reply.message))
+  for (const { address, reply } of expanded.refused)
+    refused.push(...refusedFor(asWritten([address]), reply.message))
   return { recipients: expanded.recipients, refused }
 }
 

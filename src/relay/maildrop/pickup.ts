@@ -2,7 +2,8 @@
  * Invariant: a file is removed only when its message is durable in the queue, and a message is
  * submitted only when its file lies durably in `taken/`. So the files there are the only ones
  * of which the next life must ask whether the queue has their messages (remove-durable.ts). */
-import { copyFile, open, rename, rm } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { constants, copyFile, open, rename, rm } from 'node:fs/promises'
 import { hostname as machineName } from 'node:os'
 import { basename, extname, join } from 'node:path'
 import { systemClock, type Clock, type Timer } from '../../base/clock.js'
@@ -77,7 +78,7 @@ export class Pickup {
   /** In the queue, with a file that could not be removed yet. */
   readonly #durable = new Set<MessageId>()
   /** Refused recipients are reported, or kept; the others could not be submitted yet. */
-  readonly #reported = new Set<MessageId>()
+  readonly #reported = new Map<MessageId, ReadonlySet<string>>()
   #timer: Timer | undefined
   #stopped = false
 
@@ -183,10 +184,12 @@ export class Pickup {
     const found = judged(mail, { hostname, tables: tables(), sizeBytesMax, recipientCountMax })
     const { recipients, refused } = found
     if (recipients.length === 0) return this.#submitReport(id, mail, refused)
-    if (refused.length > 0 && !this.#reported.has(id)) {
-      if (this.#mayReport(mail)) await this.#submitReport(id, mail, refused, `maildrop.${id}`)
-      else await this.#keep(name, unreported(refused))
-      this.#reported.add(id)
+    const reported = this.#reported.get(id)
+    const news = refused.filter(({ address }) => reported?.has(address) !== true)
+    if (news.length > 0) {
+      if (this.#mayReport(mail)) await this.#submitReport(id, mail, news, reportKey(id, news))
+      else await this.#keep(name, unreported(news))
+      this.#reported.set(id, new Set([...(reported ?? []), ...news.map(({ address }) => address)]))
     }
     try {
       await this.#submit(id, mail, recipients)
@@ -271,10 +274,15 @@ export class Pickup {
   async #keep(name: string, error: unknown): Promise<void> {
     const path = join(this.#maildrop, refusedName(name))
     this.#options.onRefusal(path, error)
+    // No user can write where it is made: one who knows the name could have a link there already,
+    // and have any file of the relay written over.
+    const copied = join(this.#taken, `${name}.copy`)
     try {
-      await copyFile(join(this.#taken, name), path)
-      const copy = await open(path)
+      await rm(copied, { force: true })
+      await copyFile(join(this.#taken, name), copied, constants.COPYFILE_EXCL)
+      const copy = await open(copied)
       await copy.sync().finally(() => copy.close())
+      await rename(copied, path)
       await this.#sync()
     } catch (trouble) {
       throw diskFailure('write', path, errnoOf(trouble), trouble)
@@ -289,6 +297,16 @@ export class Pickup {
 }
 
 const noTables = (): RecipientTables => ({})
+
+/** The same refusals are reported once, and others that a table came to have later are, too:
+ *    1. a report is durable, and the message has no room
+ *    2. a reload refuses one recipient more
+ *    3. that one is neither in the message nor in the report */
+function reportKey(id: MessageId, refused: readonly RefusedRecipient[]): string {
+  const addresses = refused.map(({ address }) => address).sort()
+  const digest = createHash('sha256').update(JSON.stringify(addresses)).digest('hex')
+  return `maildrop.${id}.${digest.slice(0, 16)}`
+}
 
 /** Of a report, as of the queue's own (engine/settle/report.ts). */
 const reportRecipientsMax = 16

@@ -60,12 +60,9 @@ function isHeaderWhole(beginning: Buffer): boolean {
   const sent = withMailboxLines(beginning)
   const { end, isCut } = leadingFields(sent)
   if (isCut) return false
-  const line = sent.toString('latin1', end, end + undecidedBytesMax)
-  return line.length === undecidedBytesMax || !mayBecomeField.test(line)
+  return !mayBecomeField.test(sent.toString('latin1', end))
 }
 
-/** A line that is no field yet is none when it is longer. */
-const undecidedBytesMax = 1000
 const mayBecomeField = /^[!-9;-~]*[ \t]*$/
 
 /** @param data the message from its first octet on, whole or as far as `HeaderWait` asks for it

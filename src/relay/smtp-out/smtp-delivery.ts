@@ -9,6 +9,7 @@
  * bits for a server without 8BITMIME (seven-bit.ts). README.md says which servers are tried. */
 import { isError } from '../../base/realms.js'
 import { assert } from '../../base/assert.js'
+import { isMailAddress } from '../../base/mail-address.js'
 import type { Timer } from '../../base/clock.js'
 import { andLastly, reasonText } from '../../base/remote-words.js'
 import type {
@@ -70,6 +71,24 @@ class SmtpDelivery {
     this.#sessions = sessions
     this.#placesOf = placesOf
     this.#signer = signer
+  }
+
+  /** What is no address goes to nobody: between angle brackets it could be a parameter, or another
+   * address, and nodemailer would refuse the others with it. The queue has checked its own. */
+  async deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {
+    if (request.sender !== '' && isUnwritable(request.sender)) return noForm('5.1.7')
+    const isWritable = (_: unknown, i: number): boolean => !isUnwritable(request.recipients[i]!)
+    const writable = request.recipients.filter(isWritable)
+    if (writable.length === request.recipients.length) return this.#deliver(request, signal)
+    const result =
+      writable.length === 0 ? [] : await this.#deliver(withRecipients(request, isWritable), signal)
+    let next = 0
+    return request.recipients.map((recipient): Outcome => {
+      if (isUnwritable(recipient)) return noForm('5.1.3')
+      const outcome = 'kind' in result ? result : result[next++]
+      assert(outcome !== undefined, 'every recipient sent has an outcome')
+      return outcome.kind === 'site' ? { ...outcome, kind: 'deferred' } : outcome
+    })
   }
 
   /** @returns undefined if a reused connection was over, and may be replaced */
@@ -153,7 +172,7 @@ class SmtpDelivery {
     }
   }
 
-  async deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {
+  async #deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> {
     const places = await this.#placesOf(request, signal)
     if ('kind' in places) return places
     assert(places.length > 0, 'mail goes somewhere, or there is a reason')
@@ -189,6 +208,29 @@ class SmtpDelivery {
     return answer?.result ?? siteOfAll(troubles)
   }
 }
+
+/** A request may be an instance of any class, so members are copied by name. */
+const withRecipients = (
+  request: DeliveryRequest,
+  isKept: (_: unknown, index: number) => boolean,
+): DeliveryRequest => ({
+  id: request.id,
+  attempts: request.attempts,
+  sender: request.sender,
+  recipients: request.recipients.filter(isKept),
+  dsn: request.dsn && { ...request.dsn, recipients: request.dsn.recipients.filter(isKept) },
+  nexthop: request.nexthop,
+  acceptedAt: request.acceptedAt,
+  dataBytes: request.dataBytes,
+  smtputf8: request.smtputf8,
+  data: () => request.data(),
+  stream: () => request.stream(),
+})
+
+/** A name without a domain is an address of the server's. */
+const isUnwritable = (address: string): boolean => /[\p{Cc}<>]/u.test(address) && !isMailAddress(address)
+
+const noForm = (status: string): Outcome => ({ kind: 'failed', status, reason: 'no form in SMTP' })
 
 /** @returns the form, or the outcome of a message that the server cannot take */
 async function formOf(sending: Sending, client: SmtpClient): Promise<Form | Outcome> {

@@ -1,7 +1,7 @@
 /** Streams as programs hand them over: one for several submissions, those of other libraries. */
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { codeOf, simulated, submission } from '../stage.js'
+import { codeOf, empty, fill, simulated, submission } from '../stage.js'
 
 const lines = Array.from({ length: 40_000 }, (_, i) => `line ${i}\r\n`)
 
@@ -46,5 +46,49 @@ test('a stream of another library, which does not say whether it failed, is take
     await queue.submit({ ...submission(), data })
     await queue.idle()
     expect([...stage.data.values()]).toEqual([lines.join('')])
+  })
+})
+
+test('a submission that is not needed leaves the stream of another alone', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    const known = { ...submission(), idempotencyKey: 'k' }
+    await queue.submit(known)
+    const data = Readable.from(lines)
+    const settled = queue.submit({ ...submission(), data })
+    expect(await queue.submit({ ...known, data })).toMatchObject({ isDuplicate: true })
+    await settled
+    await queue.idle()
+    expect([...stage.data.values()]).toContain(lines.join(''))
+  })
+})
+
+/** As an HTTP server's. */
+const requestOf = (pieces: Iterable<string>): Readable =>
+  Object.assign(Readable.from(pieces, { objectMode: false }), { httpVersion: '1.1', method: 'POST' })
+
+test('a request that is refused is drained, and may fail later', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open({ dataBytesMax: 100_000 })
+    const data = requestOf(lines)
+    expect(await codeOf(queue.submit({ ...submission(), data }))).toBe('MESSAGE_TOO_LARGE')
+    await stage.until('it is drained', () => data.readableEnded)
+    const failing = requestOf(lines)
+    expect(await codeOf(queue.submit({ ...submission(), data: failing }))).toBe('MESSAGE_TOO_LARGE')
+    failing.destroy(new Error('the client vanished'))
+    await stage.until('it is gone', () => failing.closed)
+    expect(data.listenerCount('readable')).toBe(0)
+  })
+})
+
+test('a request that is refused for want of room is drained', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    fill(stage)
+    const data = requestOf(lines.concat(lines, lines))
+    expect(await codeOf(queue.submit({ ...submission(), data }))).toBe('DISK_FULL')
+    await stage.until('it is drained', () => data.readableEnded)
+    empty(stage)
+    expect(data.listenerCount('readable')).toBe(0)
   })
 })

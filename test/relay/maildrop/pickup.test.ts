@@ -1,5 +1,5 @@
 /** A relay takes up what programs have left, each message once, whatever ends it in between. */
-import { mkdir, mkdtemp, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -162,7 +162,11 @@ test('a refused recipient is reported to the sender, and the others get the mess
   const id = await drop('', mixed)
   await pickup().look()
   expect(submitted).toMatchObject([
-    { sender: '', recipients: ['a@example.org'], idempotencyKey: `maildrop.${id}` },
+    {
+      sender: '',
+      recipients: ['a@example.org'],
+      idempotencyKey: expect.stringMatching(RegExp(`^maildrop\\.${id}\\.[0-9a-f]{16}$`)) as string,
+    },
     { sender: 'a@example.org', recipients: ['good@example.net'], id },
   ])
   expect(texts()[0]).toContain('bad address@@x.example')
@@ -235,4 +239,41 @@ test('a report is not submitted again while its message waits for room', async (
   isFull = false
   await one.look()
   expect(submitted.map(({ sender }) => sender)).toEqual(['', 'a@example.org'])
+})
+
+test('a recipient that is refused later than others is reported, too', async () => {
+  await drop('', { ...mixed, recipients: [...mixed.recipients, 'late@example.net'] })
+  let isFull = true
+  const port: SubmitPort = {
+    limits: { dataBytesMax: 1000, recipientCountMax: 10 },
+    submit: async (submission) => {
+      if (isFull && submission.sender !== '') throw new WaybillError('DISK_FULL', 'no room')
+      submitted.push(submission)
+      return { id: submission.id }
+    },
+  }
+  let domains = relayDomainsIn('example.net\n', 'domains')
+  const one = pickup({ port, tables: () => ({ relayDomains: domains }) })
+  await one.look()
+  domains = relayDomainsIn('good@example.net\n', 'domains')
+  isFull = false
+  await one.look()
+  expect(submitted.map(({ sender }) => sender)).toEqual(['', '', 'a@example.org'])
+  expect(texts()[1]).toContain('late@example.net')
+  expect(submitted[2]?.recipients).toEqual(['good@example.net'])
+  const keys = submitted.map(({ idempotencyKey }) => idempotencyKey)
+  expect(new Set(keys).size).toBe(3)
+})
+
+test('a link under the name of a copy that is to be kept is replaced, and what it leads to is not written', async () => {
+  const id = await drop('', { ...mixed, sender: '' })
+  const [name = ''] = await names()
+  const victim = join(queue, 'victim')
+  await writeFile(victim, 'precious')
+  await symlink(victim, join(queue, 'maildrop', name.replace('.mail', '.refused')))
+  await pickup().look()
+  expect(await readFile(victim, 'utf8')).toBe('precious')
+  expect(submitted).toMatchObject([{ id, recipients: ['good@example.net'] }])
+  const kept = await readFile(join(queue, 'maildrop', name.replace('.mail', '.refused')), 'utf8')
+  expect(kept).toContain('good@example.net')
 })

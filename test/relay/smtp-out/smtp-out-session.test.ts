@@ -280,3 +280,21 @@ test('a reference cannot be sent, and is tried again', async () => {
   const data = (): Promise<{ ref: string }> => Promise.resolve({ ref: 's3://bucket/1' })
   expect(await deliver(transport, { data })).toMatchObject({ kind: 'deferred', status: '4.3.5' })
 })
+
+test.each([
+  'x@y.example> NOTIFY=NEVER ORCPT=rfc822;(@',
+  'a@good.example\u0001b@evil.example\u0002',
+  '"a\nb"@example.net',
+  'a<b@example.net',
+])('%j, which is no address, is written nowhere and fails alone', async (wrong) => {
+  const { server, transport } = await between()
+  const recipients = [wrong, 'ok@example.net', '"a>b"@example.net']
+  expect(await deliver(transport, { recipients })).toMatchObject([
+    { kind: 'failed', status: '5.1.3' },
+    { kind: 'delivered' },
+    { kind: 'delivered' },
+  ])
+  expect(server.taken.map((taken) => taken.recipients)).toEqual([['ok@example.net', '"a>b"@example.net']])
+  expect(await deliver(transport, { sender: wrong })).toMatchObject({ kind: 'failed', status: '5.1.7' })
+  expect(server.taken).toHaveLength(1)
+})

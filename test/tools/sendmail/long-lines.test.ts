@@ -47,3 +47,12 @@ test('a list without blanks is broken behind a comma', () => {
   expect(unfolded.map((address) => address.trim())).toEqual(list)
   expect(Math.max(...lines.split('\r\n').map(({ length }) => length))).toBeLessThan(999)
 })
+
+test.each([`Subject: x${' '.repeat(1200)}`, `Subject: x${' '.repeat(2500)}y`, '\t'.repeat(3000)])(
+  'a run of blanks makes no line of blanks, which would end a header: %#',
+  (line) => {
+    const parts = shortLines(`${line}\r\n`).split('\r\n').slice(0, -1)
+    expect(parts.slice(1).filter((part) => /^[ \t]*$/.test(part))).toEqual([])
+    expect(parts.join('').replace(/[ \t]/g, '')).toBe(line.replace(/[ \t]/g, ''))
+  },
+)

@@ -1,8 +1,8 @@
 /** Breaks lines that are too long for a message with CR LF and a space, like Postfix and dma. Pure.
- * Invariant: no octet is lost or changed, and no UTF-8 character is split. At a blank the line is
- * broken before it, without a further space; else behind a comma, so that an address in a list
- * stays whole (RFC 5322 §2.2.3). Signed mail is left alone, because breaking a line
- * breaks its signature.
+ * Invariant: no octet is changed, none but a blank is lost, and no UTF-8 character is split. At a
+ * blank the line is broken before it, without a further space; else behind a comma, so that an
+ * address in a list stays whole (RFC 5322 §2.2.3). Signed mail is left alone, because breaking a
+ * line breaks its signature.
  * Why not encoded: text stays readable. */
 
 /** RFC 5322 §2.1.1, octets without CR LF. */
@@ -43,7 +43,10 @@ function broken(line: string): string {
     from = at
   }
   parts.push(text.slice(from))
-  const joined = parts.map((part, i) => (i === 0 || /^[ \t]/.test(part) ? part : ` ${part}`)).join('\r\n')
+  // One of blanks alone would end a header.
+  const said = parts.filter((part) => /[^ \t]/.test(part))
+  if (said.length === 0) said.push(parts[0]!)
+  const joined = said.map((part, i) => (i === 0 || /^[ \t]/.test(part) ? part : ` ${part}`)).join('\r\n')
   return hasEnd ? `${joined}\r` : joined
 }
 
