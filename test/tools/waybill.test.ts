@@ -91,7 +91,7 @@ test.each([
   [['sendmail', '-q15m', '--queue', 'queu'], 64, /the daemon is `waybill serve`/],
   [['sendmail', '-bd', '--queue', 'queu'], 64, /-b takes m or s/],
   [['sendmail', '-bp', '--smtp', 'a:25'], 64, /not over --smtp/],
-  [['sendmail', '--create', '--queue', 'queue', 'two@at@signs'], 65, /ADDRESS_INVALID/],
+  [['sendmail', '--create', '--queue', 'queue', 'two@at@signs'], 69, /501 5\.1\.3 bad address syntax/],
   [['sendmail', '--size-limit', '3', '--queue', 'queue', 'a@example.net'], 65, /longer than 3 bytes/],
   [['sendmail', '--smtp', '127.0.0.1:1', 'a@example.net'], 75, /4\.4\.1/],
 ])('waybill %j exits with %d and says why', async (args, exitCode, reason) => {

@@ -544,7 +544,9 @@ test('-bs is an SMTP session, without a relay; the end of the input is a QUIT', 
   const ended = await sendmail(['-bs'], `${dialog.join('\r\n')}\r\n`)
   expect(ended).toMatchObject({ exitCode: 0, stderr: '' })
   expect(ended.stdout).toMatch(replies)
-  const data = expect.stringMatching(/^Date: .*\r\nMessage-ID: .*\r\nSubject: x\r\n\r\nbody\r\n$/) as string
+  const data = expect.stringMatching(
+    /^Date: .*\r\nMessage-ID: .*\r\nFrom: a@example.org\r\nSubject: x\r\n\r\nbody\r\n$/,
+  ) as string
   expect(await lying()).toEqual([{ sender: 'a@example.org', recipients: ['b@example.net'], data }])
 })
 
@@ -585,10 +587,9 @@ test.each<[string, string[], number]>([
   ['an unknown option', ['-Z'], 64],
   ['a mode that there is not', ['-bd', 'a@example.net'], 64],
   ['an origin that is no domain', ['--origin', 'a b', 'c@example.net'], 64],
-  ['-f and -r', ['-f', 'a@b', '-r', 'c@d', 'e@example.net'], 64],
   ['no recipient', ['-i'], 64],
   ['no recipient in the header', ['-t'], 64],
-  ['an address that is none', ['a@b@example.net'], 65],
+  ['an address that is none', ['a@b@example.net'], 69],
   ['a message that is too large', ['--size-limit', '10', 'a@example.net'], 65],
 ])('%s ends with its code of sysexits.h', async (_, args, exitCode) => {
   const ended = await sendmail(args, 'Subject: none\n\nbody\n')
@@ -751,7 +752,7 @@ test('without a relay a bad address is refused as with one, and the others get t
     exitCode: 69,
     stderr: expect.stringMatching(/: 501 5\.1\.3 bad address syntax\n$/),
   })
-  const sender = await sendmail(['-f', 'a@b@c', 'good@example.net'], text)
+  const sender = await sendmail(['-f', 'a\u0003@b.example', 'good@example.net'], text)
   expect(sender).toMatchObject({ exitCode: 69, stderr: 'waybill sendmail: 501 5.1.7 bad address syntax\n' })
   expect(await readdir(join(queue(), 'maildrop'))).toHaveLength(1)
   await relay.start()
