@@ -16,6 +16,7 @@ export function numberedMail(seed: number, number: number, recipients: readonly 
   const lines = [
     // A relay adds these where they are missing.
     'Date: Sat, 21 Nov 2026 10:00:00 +0000',
+    'From: sender@example.org',
     `Message-ID: <${number}@sender.example>`,
     `Subject: message ${number}`,
     `X-Number: ${number}`,
