@@ -35,9 +35,12 @@ export function withoutNeedlessQuotes(address: string): string {
   const local = address.slice(1, at - 1).replace(/\\(.)/gsu, '$1')
   const bare = local + address.slice(at)
   if (!/^\.|\.\.|\.$/.test(local) && isMailAddress(bare) && !bare.startsWith('"')) return bare
-  const quoted = local.replace(/["\\]/g, '\\$&')
-  return '"' + quoted + '"' + address.slice(at)
+  return quotedAddress(local, address.slice(at + 1))
 }
+
+/** @param local as it is meant, without quotes */
+export const quotedAddress = (local: string, domain: string): string =>
+  '"' + local.replace(/["\\]/g, '\\$&') + '"@' + domain
 
 /** As it is written. */
 export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)

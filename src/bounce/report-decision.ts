@@ -5,6 +5,11 @@
 
 import { isMailAddress } from '../base/mail-address.js'
 
+/** Recipients of one report, at the most, when its sender's address stands for others. A message
+ * that is accepted has its room beforehand (accept.ts), its report has it in the smallest segments
+ * by being small. */
+export const reportRecipientsMax = 16
+
 export type ReportDecision =
   | { readonly kind: 'report' }
   | { readonly kind: 'silent'; readonly why: 'null sender' | 'sender is not an address' | 'already reported' }

@@ -12,6 +12,7 @@ import { isThenable } from '../base/realms.js'
 import { assert } from '../base/assert.js'
 import type { Clock, Timer } from '../base/clock.js'
 import { LinkedList, type Linked } from '../base/linked-list.js'
+import { callListener } from './call-listener.js'
 import { WaybillError } from '../errors.js'
 import { reportOf, reportOfError, type Report } from './outcome.js'
 import type { DeliveryRequest, Transport } from './transport.js'
@@ -134,12 +135,10 @@ export class Attempts<Tag> {
 
   /** It is nobody's trouble any more: a crash waits for nothing, and goes on. */
   #close(): void {
-    try {
-      const closed: unknown = this.#transport.close?.()
-      if (isThenable(closed)) asPromise(closed).catch(() => undefined)
-    } catch {
-      // As above.
-    }
+    callListener(
+      () => this.#transport.close?.(),
+      () => undefined,
+    )
   }
 
   #wait(attempt: Attempt<Tag>, answer: PromiseLike<unknown>): void {

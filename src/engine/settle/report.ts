@@ -11,7 +11,7 @@ import { forEachIn } from '../../base/ranges.js'
 import type { ActiveMessage } from '../../active/active-message.js'
 import { headerBytesMax } from '../../bounce/original.js'
 import { composeReport } from '../../bounce/report.js'
-import { reportDecision } from '../../bounce/report-decision.js'
+import { reportDecision, reportRecipientsMax } from '../../bounce/report-decision.js'
 import { tellsOf, type ReportedRecipient } from '../../bounce/report-input.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { incomingLane } from '../../lane/lane.js'
@@ -93,10 +93,7 @@ export async function report(
 
 const nothing = (): number => 0
 
-/** Of a report: a message that is accepted has its room beforehand (accept.ts), its report has it
- * in the smallest segments by being small. */
-const recipientCountMax = 16
-/** Octets of their addresses. */
+/** Octets of the addresses of a report. */
 const recipientBytesMax = 3072
 
 /** At least one: a report is not lost for an alias. */
@@ -104,7 +101,7 @@ function recipientsOf(options: EngineOptions, sender: string): readonly string[]
   const recipients = new Set<string>()
   let bytes = 0
   for (const recipient of standsFor(options, sender)) {
-    if (recipients.size === recipientCountMax) break
+    if (recipients.size === reportRecipientsMax) break
     if (typeof recipient !== 'string' || !isMailAddress(recipient) || recipients.has(recipient)) continue
     bytes += Buffer.byteLength(recipient)
     if (bytes <= recipientBytesMax) recipients.add(recipient)

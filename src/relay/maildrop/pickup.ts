@@ -12,7 +12,7 @@ import { newMessageId, type MessageId } from '../../base/message-id.js'
 import { diskFailure, errnoOf } from '../../disk/failure.js'
 import { syncDirectory } from '../../disk/sync-directory.js'
 import { composeReport, isReportingMta } from '../../bounce/report.js'
-import { reportDecision } from '../../bounce/report-decision.js'
+import { reportDecision, reportRecipientsMax } from '../../bounce/report-decision.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import type { RecipientTables } from '../parameters/recipient-refusal.js'
 import { dateText, messageIdOf } from '../smtp-in/received.js'
@@ -307,9 +307,6 @@ function reportKey(id: MessageId, refused: readonly RefusedRecipient[]): string 
   const digest = createHash('sha256').update(JSON.stringify(addresses)).digest('hex')
   return `maildrop.${id}.${digest.slice(0, 16)}`
 }
-
-/** Of a report, as of the queue's own (engine/settle/report.ts). */
-const reportRecipientsMax = 16
 
 const refusedName = (name: string): string => `${basename(name, extname(name))}.refused`
 

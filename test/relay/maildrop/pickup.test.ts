@@ -222,17 +222,20 @@ test.each<[string, Partial<DroppedMail>]>([
   expect([await names(), await names('taken')]).toEqual([[expect.stringMatching(/\.refused$/)], []])
 })
 
+/** A queue that has room for reports alone. */
+const fullWhile = (isFull: () => boolean): SubmitPort => ({
+  limits: { dataBytesMax: 1000, recipientCountMax: 10 },
+  submit: async (submission) => {
+    if (isFull() && submission.sender !== '') throw new WaybillError('DISK_FULL', 'no room')
+    submitted.push(submission)
+    return { id: submission.id }
+  },
+})
+
 test('a report is not submitted again while its message waits for room', async () => {
   await drop('', mixed)
   let isFull = true
-  const port: SubmitPort = {
-    limits: { dataBytesMax: 1000, recipientCountMax: 10 },
-    submit: async (submission) => {
-      if (isFull && submission.sender !== '') throw new WaybillError('DISK_FULL', 'no room')
-      submitted.push(submission)
-      return { id: submission.id }
-    },
-  }
+  const port = fullWhile(() => isFull)
   const one = pickup({ port })
   await one.look()
   await one.look()
@@ -244,14 +247,7 @@ test('a report is not submitted again while its message waits for room', async (
 test('a recipient that is refused later than others is reported, too', async () => {
   await drop('', { ...mixed, recipients: [...mixed.recipients, 'late@example.net'] })
   let isFull = true
-  const port: SubmitPort = {
-    limits: { dataBytesMax: 1000, recipientCountMax: 10 },
-    submit: async (submission) => {
-      if (isFull && submission.sender !== '') throw new WaybillError('DISK_FULL', 'no room')
-      submitted.push(submission)
-      return { id: submission.id }
-    },
-  }
+  const port = fullWhile(() => isFull)
   let domains = relayDomainsIn('example.net\n', 'domains')
   const one = pickup({ port, tables: () => ({ relayDomains: domains }) })
   await one.look()

@@ -9,6 +9,7 @@ import { createReadStream, fstatSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { hostname as machineName, userInfo } from 'node:os'
+import { quotedAddress } from '../../../src/base/mail-address.js'
 import { countText } from '../../../src/base/text.js'
 import { isMailAddress } from '../../../src/base/mail-address.js'
 import type { DeliveryResult, Queue } from '../../../src/index.js'
@@ -217,7 +218,7 @@ function senderOfName(name: string, qualified: (address: string) => string): str
   const plain = qualified(name)
   if (isReadable(plain)) return plain
   const at = plain.lastIndexOf('@')
-  const quoted = `"${plain.slice(0, at).replace(/["\\]/g, '\\$&')}"${plain.slice(at)}`
+  const quoted = quotedAddress(plain.slice(0, at), plain.slice(at + 1))
   return isReadable(quoted) ? quoted : plain
 }
 
