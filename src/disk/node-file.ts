@@ -54,14 +54,19 @@ export class NodeFile implements DiskFile {
   }
 
   async write(bytes: Buffer, position: number): Promise<void> {
-    const operation = this.#writeOperation
-    const count = await this.#writeFrom(bytes, 0, position)
-    if (count === bytes.length) return
     // libuv writes until all is written; a short count means that the next part failed, and its
-    // code is lost. Writing the rest shows the code: mostly a full disk. A synced write has failed
-    // in any case; other bytes are not durable before a sync.
-    const rest = await this.#writeFrom(bytes, count, position)
-    if (this.#isSynced || count + rest !== bytes.length) throw diskFailure(operation, this.#path, undefined)
+    // code is lost. Writing the rest shows the code: mostly a full disk. There it may be short again,
+    // as others make room and take it. A synced write has failed in any case; other bytes are not
+    // durable before a sync.
+    let written = 0
+    // Ends: each turn but the last writes at least one byte more of `bytes`.
+    while (written < bytes.length) {
+      const count = await this.#writeFrom(bytes, written, position)
+      if (count === 0) throw diskFailure(this.#writeOperation, this.#path, undefined)
+      const wasShort = written > 0
+      written += count
+      if (wasShort && this.#isSynced) throw diskFailure(this.#writeOperation, this.#path, undefined)
+    }
   }
 
   #writeFrom(bytes: Buffer, from: number, position: number): Promise<number> {

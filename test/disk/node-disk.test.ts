@@ -112,6 +112,27 @@ test('a write that the device has no room for is DISK_FULL, to a synced file DIS
   device.abandon()
 })
 
+test('a write that is short again goes on as long as there is room, and says what the system says', async () => {
+  const disk = nodeDisk(root)
+  const file = await disk.open('a', 'create')
+  await disk.open('b', 'create')
+  const synced = await disk.open('b', 'synced')
+  // A full disk on which others make room and take it.
+  const written = vi.spyOn(fs, 'write').mockImplementation(((...call: unknown[]): void => {
+    const [, , from, , , answer] = call as [number, Buffer, number, number, number, Answer<number>]
+    if (from < 6) answer(null, 2)
+    else answer(Object.assign(new Error('ENOSPC'), { code: 'ENOSPC', errno: -28 }))
+  }) as never)
+  try {
+    await file.write(Buffer.alloc(6), 0)
+    expect(await refusal(file.write(Buffer.alloc(8), 0))).toBe('DISK_FULL ENOSPC')
+    expect(await refusal(synced.write(Buffer.alloc(4), 0))).toBe('DISK_FAILED')
+  } finally {
+    written.mockRestore()
+  }
+  disk.abandon()
+})
+
 test('what is longer than Node can read or write at once is read and written in two calls', async () => {
   const disk = nodeDisk(root)
   const file = await disk.open('a', 'create')
