@@ -11,6 +11,7 @@ import { askedOfEach, asksFor } from '../record/dsn.js'
 import { withoutRecipients, type Envelope } from '../record/envelope.js'
 import { condensed, type OutcomeKind, type OutcomeNote } from '../record/outcome-note.js'
 import type { Carried } from '../record/start.js'
+import type { Turns } from './turns.js'
 
 export type RecipientState = 'pending' | OutcomeKind
 
@@ -61,10 +62,8 @@ export class ActiveMessage {
   attemptNote: Position = nowhere
   /** Somebody asked for mail to this nexthop, or for all of it: it was started for that. */
   askedFor: { readonly nexthop: string | undefined } | undefined = undefined
-  /** A delivery of it waits for its turn under a limit: until when by the monotonic clock, and
-   * where it goes. Set anew each time, and not forgotten when it is attempted again. */
-  limited: { readonly untilMs: number; readonly transport: string; readonly nexthop: string } | undefined =
-    undefined
+  /** Deliveries of it that wait for their turns under a limit; kept when it is attempted again. */
+  turns: Turns | undefined = undefined
   /** Its message in the scheduler, while it is there. */
   job: object | undefined = undefined
   /** Its data, while they are being read for several attempts. */

@@ -32,6 +32,36 @@ export function pause(clock: Clock, durationMs: number, signal: AbortSignal | un
   })
 }
 
+/** One timer for the earliest of the times that are asked for. */
+export class EarliestTimer {
+  readonly #clock: Clock
+  readonly #run: () => void
+  #timer: Timer | undefined
+  #atMs = Infinity
+
+  constructor(clock: Clock, run: () => void) {
+    this.#clock = clock
+    this.#run = run
+  }
+
+  /** Runs no later than then; once, for all times that were asked for before it runs.
+   * @param atMs by the clock that `nowMs` is of; Infinity: never */
+  at(atMs: number, nowMs: number): void {
+    if (atMs >= this.#atMs) return
+    this.#timer?.cancel()
+    this.#atMs = atMs
+    this.#timer = this.#clock.after(Math.max(1, Math.ceil(atMs - nowMs)), () => {
+      this.#atMs = Infinity
+      this.#run()
+    })
+  }
+
+  cancel(): void {
+    this.#timer?.cancel()
+    this.#atMs = Infinity
+  }
+}
+
 /** Timers and clocks are taken when this module is loaded, so that fake timers do not stop a queue.
  * A test that holds the time of a queue passes a clock (`openQueue({ clock })`). */
 const { now: wallNow } = Date

@@ -55,9 +55,9 @@ export class NodeFile implements DiskFile {
 
   async write(bytes: Buffer, position: number): Promise<void> {
     // libuv writes until all is written; a short count means that the next part failed, and its
-    // code is lost. Writing the rest shows the code: mostly a full disk. There it may be short again,
-    // as others make room and take it. A synced write has failed in any case; other bytes are not
-    // durable before a sync.
+    // code is lost. Writing the rest shows the code: mostly a full disk. There it may be short
+    // again, as others make room and take it. A synced write has failed in any case; other bytes
+    // are not durable before a sync.
     let written = 0
     // Ends: each turn but the last writes at least one byte more of `bytes`.
     while (written < bytes.length) {

@@ -78,7 +78,7 @@ export class Engine {
       onUnlinked: () => this.checkpointer.wantAgain(),
       goOn: (message) => this.#goOn(message),
       onAside: () => this.intake.wake(),
-      isAsideFull: () => this.settle.asideCount >= options.activeCountMax / 2,
+      hasRoomAside: (prefers) => this.settle.asideCount < options.activeCountMax / (prefers ? 2 : 4),
       hopLane: (intervalMs) => this.#schedule.hopLane(intervalMs),
     })
     this.#schedule = new Schedule(parts, {
@@ -87,7 +87,10 @@ export class Engine {
       postpone: (message) => this.settle.postpone(message),
       expire: (message) => this.order(message, { kind: 'expire', byTime: true }),
     })
-    this.dispatch = new Dispatch(parts, (message) => this.settle.settle(message))
+    this.dispatch = new Dispatch(parts, {
+      onSettled: (message) => this.settle.settle(message),
+      onLimits: () => this.settle.attemptLimited(),
+    })
     this.intake = new Intake(parts, {
       // A message that is retried later gives its place to another: at most as many as may be
       // active, as after a recovery.

@@ -1,5 +1,11 @@
 /** Rates as people write them: `10/second`, `600/minute`. Pure. */
-import type { Rate } from './sending-limits.js'
+
+export interface Rate {
+  /** Deliveries, each a message to one nexthop; ≥ 1. */
+  readonly count: number
+  /** Milliseconds; ≥ 1. */
+  readonly perMs: number
+}
 
 const unitsMs: Readonly<Record<string, number>> = {
   s: 1000,

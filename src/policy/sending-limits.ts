@@ -2,17 +2,18 @@
  * replies slow a site. Pure.
  * Invariant: 1. In no time of `perMs` do more than `count` begin, of each name that a limit
  * matches. 2. Memory has a bound, whatever names come. 3. A delivery that waits changes no count.
- * Why a tenth at once and the rest evenly: a start knows nothing of the life before, and begins
- * with one. So each crash costs at most one delivery too many, and no count has to be durable.
  * LIMITS.md beside this file says what operators see. */
+import type { Rate } from './rate.js'
 import { PatternIndex } from './pattern-index.js'
-
-export interface Rate {
-  /** Deliveries, each a message to one nexthop; ≥ 1. */
-  readonly count: number
-  /** Milliseconds; ≥ 1. */
-  readonly perMs: number
-}
+import {
+  bucketOf,
+  fill,
+  giveTurn,
+  hasToken,
+  turnIn,
+  type Bucket as RateBucket,
+  type Coming,
+} from './rate-bucket.js'
 
 export const limitKinds = ['nexthop', 'tag', 'sender', 'source'] as const
 
@@ -56,11 +57,6 @@ export interface SlowedNexthop {
   readonly nexthop: string
 }
 
-/** How a delivery comes to its limits. `new`: for the first time; it gets a turn behind those
- * before it. `early`: from a lane, before its turn, which comes within `withinMs`. `due`: at its
- * turn. */
-export type Coming = { readonly kind: 'new' | 'due' } | { readonly kind: 'early'; readonly withinMs: number }
-
 export interface Wait {
   /** An estimate, ≥ 1. */
   readonly waitMs: number
@@ -80,33 +76,9 @@ export const bucketsMax = 20_000
 /** Sites that operators slow, at the most. */
 export const orderedMax = 1000
 
-/** After so long without a delivery that asks, those that have a turn will not come. */
-const idleGaps = 10
-const idleMsMin = 10_000
-
-/** Those that come from lanes get turns a little too near: where too few come, turns are lost. */
-const earlyShare = 0.8
-
-/** Sums of parts are not exact. */
-const nearlyOne = 1 - 1e-9
-
 const bands: Readonly<Record<Priority, number>> = { high: 0, normal: 1, low: 2 }
 
-interface Bucket extends LimitName {
-  /** Deliveries that may begin at once, at the most. */
-  readonly burst: number
-  /** Between two, when more want to begin. */
-  readonly gapMs: number
-  tokens: number
-  seenMs: number
-  /** Of each priority, until when the turns of new ones are given away. */
-  readonly promisedMs: Float64Array
-  /** The same of those that came at their turn, and had to go again: one that came early had it. */
-  readonly crowdedMs: Float64Array
-  /** When the next turn is that one waits for which had to go again. */
-  headMs: number
-  untilMs: number
-}
+type Bucket = LimitName & RateBucket
 
 interface CountedLimit extends SendingLimit {
   /** It counts from then on. */
@@ -181,7 +153,7 @@ export class SendingLimits {
     let limit: Bucket | undefined
     for (const bucket of buckets) {
       fill(bucket, nowMs)
-      if (bucket.tokens >= nearlyOne) continue
+      if (hasToken(bucket)) continue
       const ms = turnIn(bucket, band, coming, nowMs, chance)
       if (ms <= turnMs) continue
       turnMs = ms
@@ -211,7 +183,7 @@ export class SendingLimits {
     this.#slowed.delete(key)
     keepRoom(this.#slowed, nowMs)
     if (isSlower) {
-      const fresh = bucketOf({ kind: 'reply', name, count, perMs }, 0, nowMs, untilMs)
+      const fresh = bucketOf<LimitName>({ kind: 'reply', name, count, perMs }, 0, nowMs, untilMs)
       this.#slowed.set(key, fresh)
       return { count, perMs, untilMs, isNew }
     }
@@ -299,53 +271,6 @@ function addSlowed(found: Bucket[], slowed: Map<string, Bucket>, key: string, no
   if (bucket.untilMs > nowMs) found.push(bucket)
   else slowed.delete(key)
 }
-
-/** Within `perMs` a bucket that was full lets `burst` begin, and one more each `gapMs`: `count`. */
-function bucketOf(limit: LimitName, tokens: number, seenMs: number, untilMs: number): Bucket {
-  const burst = Math.max(1, Math.floor(limit.count / 10))
-  const gapMs = limit.perMs / (limit.count + 1 - burst)
-  const [promisedMs, crowdedMs] = [new Float64Array(3), new Float64Array(3)]
-  return { ...limit, burst, gapMs, tokens, seenMs, promisedMs, crowdedMs, headMs: 0, untilMs }
-}
-
-function fill(bucket: Bucket, nowMs: number): void {
-  const { burst, gapMs, seenMs } = bucket
-  const idleMs = Math.max(0, nowMs - seenMs)
-  if (idleMs > idleGaps * gapMs + idleMsMin) {
-    bucket.promisedMs.fill(0)
-    bucket.crowdedMs.fill(0)
-    bucket.headMs = 0
-  }
-  bucket.tokens = Math.min(burst, bucket.tokens + idleMs / gapMs)
-  bucket.seenMs = nowMs
-}
-
-/** When one may begin for which there is no token now: an estimate, for the bucket decides. */
-function turnIn(bucket: Bucket, band: number, coming: Coming, nowMs: number, chance: number): number {
-  const { gapMs, headMs, tokens } = bucket
-  const nextMs = nowMs + (1 - tokens) * gapMs
-  if (coming.kind === 'early') return Math.max(nextMs, nowMs + chance * earlyShare * coming.withinMs)
-  if (isHead(bucket, coming, nowMs)) return nextMs
-  const givenMs = givenTo(bucket, coming)
-  let turnMs = coming.kind === 'new' ? nextMs : headMs + gapMs
-  // Behind those that are as urgent, or more so.
-  for (let n = 0; n <= band; n++) turnMs = Math.max(turnMs, givenMs[n]! + gapMs)
-  return turnMs
-}
-
-/** It waits for that turn, which no other gets. One that comes early has none. */
-function giveTurn(bucket: Bucket, band: number, coming: Coming, nowMs: number, turnMs: number): void {
-  if (coming.kind === 'early') return
-  if (isHead(bucket, coming, nowMs)) bucket.headMs = turnMs
-  else givenTo(bucket, coming)[band] = turnMs
-}
-
-/** One at a time waits for the very next turn: so none is lost, and few ask for it. */
-const isHead = ({ headMs }: Bucket, { kind }: Coming, nowMs: number): boolean =>
-  kind === 'due' && headMs <= nowMs
-
-const givenTo = ({ promisedMs, crowdedMs }: Bucket, { kind }: Coming): Float64Array =>
-  kind === 'new' ? promisedMs : crowdedMs
 
 /** Makes room for one more: those go first that say nothing, then the oldest.
  * @returns whether counts are given up */

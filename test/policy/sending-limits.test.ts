@@ -119,6 +119,33 @@ test('those that wait are told to come back one behind the other, and the urgent
   expect(waitMs(limits, to('a.example', { priority: 'low' }), 0)).toBe(5100)
 })
 
+test('what comes before its turn keeps it, unless an earlier one is free or it can begin', () => {
+  const limits = table('nexthop * 10/second')
+  begun(limits, to('a.example'), 0, 1)
+  const before = { kind: 'before', turnMs: 300 } as const
+  for (let n = 1; n <= 3; n++) waitMs(limits, to('a.example'), 0)
+  expect(limits.take(to('a.example'), before, 50, 0)?.waitMs).toBe(250)
+  expect(waitMs(limits, to('a.example'), 50)).toBe(350)
+  const others = table('nexthop * 10/second')
+  begun(others, to('a.example'), 0, 1)
+  expect(others.take(to('a.example'), before, 50, 0)?.waitMs).toBe(50)
+  expect(waitMs(others, to('a.example'), 50)).toBe(150)
+  expect(others.take(to('a.example'), before, 120, 0)).toBe(undefined)
+})
+
+test('what comes from a lane has its turn before the last that was given, and within half its wait', () => {
+  const limits = table('nexthop * 10/second')
+  begun(limits, to('a.example'), 0, 1)
+  const early = { kind: 'early', withinMs: 8000 } as const
+  const latest = (): number => limits.take(to('a.example'), early, 0, 1 - 1e-9)!.waitMs
+  // Nothing is known of the turns of a life before.
+  expect(latest()).toBe(6400)
+  for (let n = 0; n < 20; n++) waitMs(limits, to('a.example'), 0)
+  expect(latest()).toBe(2000)
+  for (let n = 0; n < 200; n++) waitMs(limits, to('a.example'), 0)
+  expect(latest()).toBe(6400)
+})
+
 test('mail that was told to wait and is deleted delays no other for long', () => {
   const limits = table('nexthop * 10/second')
   for (let n = 0; n < 1_000_000; n++) waitMs(limits, to('a.example'), 0)

@@ -34,7 +34,7 @@ export const suspensionMutations: readonly Mutation[] = [
     'limited-is-put-on-hold',
     'mail that waits for a limit goes when it has its turn',
     'engine/settle/settle.js',
-    'if (message.limited !== undefined && message.pendingCount > 0)',
+    'if (turn !== undefined && message.pendingCount > 0)',
     'if (false)',
   ),
   one(

@@ -43,7 +43,7 @@ export async function flush(
   if (!parts.options.deliver || common.dryRun === true) {
     // In a life without deliveries they become the first ones of the next.
     const orderFor = (found: Selected): Order | undefined =>
-      found.kind === 'active' || waitsForItsTime(parts, found) ? undefined : order
+      isBusy(opened, found) || waitsForItsTime(parts, found) ? undefined : order
     return carryOut(opened, selector, { orderFor, isAsked: isDeferred }, common)
   }
   return parts.life.orEnd(startAll(opened, selector, perSecond, options))
@@ -67,8 +67,12 @@ async function startAll(
     const walk = { trust, isAsked: isDeferred, signal: options.signal, damage }
     for await (const batch of selected(parts, selector, walk)) {
       for (const found of batch) {
-        if (found.kind === 'active' || waitsForItsTime(parts, found)) continue
+        if (isBusy(opened, found) || waitsForItsTime(parts, found)) continue
         await pace.next(options.signal)
+        if (found.kind === 'active') {
+          if (engine.settle.attempt(found.message)) tally.done(found.message.envelope.recipientCount)
+          continue
+        }
         // A checkpoint's marks must fit their lane.
         if (hasManyMarks(parts, found.lane)) await engine.checkpoint()
         tally.pause()
@@ -93,6 +97,10 @@ async function startAll(
   damage.tell()
   return tally.result
 }
+
+/** A message that a limit keeps waiting in memory is flushed, as one that is deferred. */
+const isBusy = ({ engine }: OpenedEngine, found: Selected): boolean =>
+  found.kind === 'active' && !engine.settle.isLimited(found.message)
 
 /** A message that waits for its time is not deferred, and not flushed. */
 const waitsForItsTime = ({ options }: Parts, { message }: Selected): boolean =>

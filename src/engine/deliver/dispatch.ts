@@ -6,7 +6,7 @@
  * room for its outcome; that room is kept until the attempt ends, so a full disk loses no outcome.
  * What is deferred without an attempt is recorded only where that takes no room from attempts. */
 import type { ActiveMessage } from '../../active/active-message.js'
-import type { Timer } from '../../base/clock.js'
+import { EarliestTimer } from '../../base/clock.js'
 import { Ring } from '../../base/ring.js'
 import { Attempts } from '../../delivery/attempt.js'
 import { reportOf, type Report } from '../../delivery/outcome.js'
@@ -20,7 +20,8 @@ import {
   type Entry,
   type TransportSnapshot,
 } from '../../scheduler/scheduler.js'
-import type { Rate, SlowedNexthop } from '../../policy/sending-limits.js'
+import type { Rate } from '../../policy/rate.js'
+import type { SlowedNexthop } from '../../policy/sending-limits.js'
 import type { Progress } from '../accept/inflow.js'
 import { Caution } from './caution.js'
 import { requestOf, traceOf } from './delivery-request.js'
@@ -57,13 +58,20 @@ const runRecipientsMax = 2000
 
 const expired: Outcome = { kind: 'deferred', status: '4.4.7', reason: 'it expired before its attempt' }
 
+export interface DispatchCallbacks {
+  /** No recipient of the message waits for an attempt any more. */
+  readonly onSettled: (message: ActiveMessage) => void
+  /** What a limit keeps may begin by now. */
+  readonly onLimits: () => void
+}
+
 export class Dispatch {
   readonly gate: Gate
   readonly #caution: Caution
   readonly #suspects: Suspects
   readonly #limited: Limited
   readonly #parts: Parts
-  readonly #onSettled: (message: ActiveMessage) => void
+  readonly #callbacks: DispatchCallbacks
   readonly #scheduler: Scheduler<Job>
   readonly #batches: RecipientBatches
   readonly #attempts = new Map<string, Attempts<Entry<Job>>>()
@@ -83,14 +91,14 @@ export class Dispatch {
   /** Asked of the scheduler, in a separate step: the caller may be a listener inside one. */
   readonly #asked: ((nowMs: number) => void)[] = []
   #soon = false
-  #timer: Timer | undefined
-  #timerAt = Infinity
+  /** For when the scheduler wants to be asked again. */
+  readonly #timer: EarliestTimer
 
-  /** @param onSettled no recipient of the message waits for an attempt any more */
-  constructor(parts: Parts, onSettled: (message: ActiveMessage) => void) {
+  constructor(parts: Parts, callbacks: DispatchCallbacks) {
     const { options } = parts
     this.#parts = parts
-    this.#onSettled = onSettled
+    this.#timer = new EarliestTimer(options.clock, () => this.wake())
+    this.#callbacks = callbacks
     this.#told = new ToldRoom(parts.journal, parts.outcomes)
     this.gate = new Gate(parts, () => this.wake())
     this.#caution = new Caution(parts)
@@ -132,6 +140,7 @@ export class Dispatch {
     this.#scheduler.checkReconfiguration(scheduler)
     takeUp(options, change)
     this.#limited.renew()
+    this.#asked.push(() => this.#callbacks.onLimits())
     for (const [name, transport] of Object.entries(change.transports ?? {})) this.#add(name, transport)
     this.#asked.push((nowMs) => {
       this.#scheduler.reconfigure(scheduler)
@@ -182,10 +191,11 @@ export class Dispatch {
    * @returns false when there is nothing to resume */
   resume(transport: string, name: string): boolean {
     const isSlow = this.#limited.unslow(transport, name)
-    if (!this.#scheduler.isResting(transport, name)) return isSlow
-    this.#asked.push((nowMs) => this.#scheduler.resume(transport, name, nowMs))
-    this.wake()
-    return true
+    const isResting = this.#scheduler.isResting(transport, name)
+    if (isSlow) this.#asked.push(() => this.#callbacks.onLimits())
+    if (isResting) this.#asked.push((nowMs) => this.#scheduler.resume(transport, name, nowMs))
+    if (isSlow || isResting) this.wake()
+    return isSlow || isResting
   }
 
   /** An operator asks for it. @returns false: too many are slowed */
@@ -208,6 +218,7 @@ export class Dispatch {
     } else {
       const job = jobOf(message)
       message.job = job
+      message.turns?.begin(nowMs)
       this.#scheduler.admit(job, placeOf(message, nowMs), nowMs)
     }
     this.wake()
@@ -252,7 +263,7 @@ export class Dispatch {
 
   /** Ends this life: closes transports; nothing is recorded any more. */
   abandon(): void {
-    this.#timer?.cancel()
+    this.#timer.cancel()
     for (const message of this.#stopped.abandonAll())
       this.#parts.events.emit('warning', { code: 'TRANSPORT_DEFECT', message })
   }
@@ -284,8 +295,8 @@ export class Dispatch {
     }
     this.#running = undefined
     for (let message = this.#ready.shift(); message !== undefined; message = this.#ready.shift())
-      this.#onSettled(message)
-    this.#wakeAt(this.#scheduler.wakeAtMs, nowMs)
+      this.#callbacks.onSettled(message)
+    this.#timer.at(this.#scheduler.wakeAtMs, nowMs)
   }
 
   /** Its recipients expired while they waited for a place, or for the journal. */
@@ -368,7 +379,7 @@ export class Dispatch {
     message.apply({ kind: 'delivery', notes, finishes })
     tellOutcomes(this.#parts.events, job, notes, origin, nowMs)
     // In this step: no checkpoint may be captured between the finish and the end of the message.
-    if (finishes) this.#onSettled(message)
+    if (finishes) this.#callbacks.onSettled(message)
     else if (message.pendingCount === 0) this.#ready.push(message)
   }
 
@@ -378,19 +389,5 @@ export class Dispatch {
     message.job = undefined
     this.#stopped.done(message)
     if (message.pendingCount > 0) this.#ready.push(message)
-  }
-
-  /** One timer, for when the scheduler wants to be asked again. */
-  #wakeAt(atMs: number, nowMs: number): void {
-    if (atMs >= this.#timerAt && this.#timer !== undefined) return
-    this.#timer?.cancel()
-    this.#timer = undefined
-    this.#timerAt = atMs
-    if (atMs === Infinity) return
-    this.#timer = this.#parts.options.clock.after(Math.max(1, atMs - nowMs), () => {
-      this.#timer = undefined
-      this.#timerAt = Infinity
-      this.wake()
-    })
   }
 }

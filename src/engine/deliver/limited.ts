@@ -1,17 +1,14 @@
 /** Limits on what begins in a time, between the scheduler and the attempts.
  * Invariant: a delivery that has to wait is taken back from the scheduler with its recipients
- * untouched, so it occupies no slot and is no attempt. Its message waits in memory for seconds, in
- * a lane for longer, and gives its place among the active to others (settle/settle.ts).
+ * untouched, so it occupies no slot and is no attempt. Its message waits in memory, or in a lane
+ * where many do, and gives its place among the active to others (settle/settle.ts).
  * Without limits this costs one comparison for each delivery. */
 import type { ActiveMessage } from '../../active/active-message.js'
+import { Turns } from '../../active/turns.js'
 import { textOfThrown } from '../../delivery/outcome.js'
-import {
-  SendingLimits,
-  siteKey,
-  type Coming,
-  type Rate,
-  type SlowedNexthop,
-} from '../../policy/sending-limits.js'
+import type { Rate } from '../../policy/rate.js'
+import type { Coming } from '../../policy/rate-bucket.js'
+import { SendingLimits, siteKey, type SlowedNexthop } from '../../policy/sending-limits.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import { tagsOf } from '../../record/terms.js'
 import type { Entry, WaitingLimit } from '../../scheduler/scheduler.js'
@@ -25,6 +22,10 @@ const sitesMax = 1000
 
 const due: Coming = { kind: 'due' }
 const fresh: Coming = { kind: 'new' }
+
+/** A delivery that had a turn. */
+const comingFor = (turnMs: number, nowMs: number): Coming =>
+  turnMs <= nowMs ? due : { kind: 'before', turnMs }
 
 export interface LimitedSite {
   readonly transport: string
@@ -97,18 +98,23 @@ export class Limited {
     if (this.#limits.isOff) return false
     const { message } = entry.message
     const { transport, nexthop } = entry
+    const site = siteKey(entry)
+    const hadMs = message.turns?.take(site, nowMs)
+    const coming = hadMs === undefined ? this.#comingOf(message) : comingFor(hadMs, nowMs)
+    if (coming.kind === 'before' && message.turns!.isForOther) {
+      message.turns!.give(site, { transport, nexthop, untilMs: coming.turnMs })
+      return true
+    }
     const { sender, priority } = message.envelope
     const chance = this.#parts.options.prng.uint32() / 2 ** 32
     const sources = this.#sourcesOf(transport)
     const delivery = { transport, nexthop, sender, tags: tagsOf(message.envelope), sources, priority }
-    const wait = this.#limits.take(delivery, this.#comingOf(message), nowMs, chance)
+    const wait = this.#limits.take(delivery, coming, nowMs, chance)
     if (wait === undefined) return false
     const untilMs = nowMs + wait.waitMs
     this.#note(transport, nexthop, { ...wait.limit, untilMs }, nowMs)
-    // A message with several destinations waits for the first of them.
-    const { limited } = message
-    if (limited === undefined || limited.untilMs <= nowMs || untilMs < limited.untilMs)
-      message.limited = { untilMs, transport, nexthop }
+    message.turns ??= new Turns()
+    message.turns.give(site, { transport, nexthop, untilMs })
     return true
   }
 
@@ -154,10 +160,9 @@ export class Limited {
     this.#sites.set(key, { transport, nexthop, limit: { kind, name, count, perMs, untilMs: lastMs } })
   }
 
-  /** It waited before in memory, or in a lane, which has about half of a wait. */
-  #comingOf({ limited, place, envelope }: ActiveMessage): Coming {
+  /** It may have waited in a lane, which has about half of a wait. */
+  #comingOf({ place, envelope }: ActiveMessage): Coming {
     const { lanes } = this.#parts
-    if (limited !== undefined) return due
     if ((envelope.terms?.notBefore ?? 0) > 0 || !lanes.has(place.lane)) return fresh
     const { kind, intervalMs } = lanes.get(place.lane)
     const isHop = kind === 'retry' && hopIntervalsMs.includes(intervalMs)

@@ -1,7 +1,7 @@
 /** Ends active messages at the time at which they expire: the scheduler may have them for long.
  * Those that wait in lanes are started at that time (settle/settle.ts). */
 import type { ActiveMessage } from '../../active/active-message.js'
-import type { Timer } from '../../base/clock.js'
+import { EarliestTimer } from '../../base/clock.js'
 import type { Parts } from '../life/parts.js'
 
 /** It looks no more often than this, because it looks at all that are active; and no less while one
@@ -12,12 +12,12 @@ const lookMsMax = 10_000
 export class Expiry {
   readonly #parts: Pick<Parts, 'options' | 'active'>
   readonly #onOver: (message: ActiveMessage) => void
-  #timer: Timer | undefined
-  #timerAt = Infinity
+  readonly #timer: EarliestTimer
 
   constructor(parts: Pick<Parts, 'options' | 'active'>, onOver: (message: ActiveMessage) => void) {
     this.#parts = parts
     this.#onOver = onOver
+    this.#timer = new EarliestTimer(parts.options.clock, () => this.#look())
   }
 
   /** It is being attempted. */
@@ -32,15 +32,11 @@ export class Expiry {
     const { clock } = this.#parts.options
     const nowMs = clock.wallMs()
     const waitMs = Math.min(Math.max(expiresAt - nowMs, lookMsMin), lookMsMax)
-    if (this.#timer !== undefined && this.#timerAt <= nowMs + waitMs) return
-    this.#timer?.cancel()
-    this.#timerAt = nowMs + waitMs
-    this.#timer = clock.after(waitMs, () => this.#look())
+    this.#timer.at(nowMs + waitMs, nowMs)
   }
 
   #look(): void {
     const { options, active } = this.#parts
-    this.#timer = undefined
     const nowMs = options.clock.wallMs()
     let next = Infinity
     const over: ActiveMessage[] = []

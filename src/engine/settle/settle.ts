@@ -5,6 +5,7 @@
 import type { Timer } from '../../base/clock.js'
 import { Ring } from '../../base/ring.js'
 import type { ActiveMessage } from '../../active/active-message.js'
+import type { Turn } from '../../active/turns.js'
 import { isWaybillError } from '../../errors.js'
 import type { Lane } from '../../lane/lane.js'
 import { isEarly, isOver, type EnvelopeTerms } from '../../record/terms.js'
@@ -32,13 +33,13 @@ export interface SettleCallbacks extends RoomCallbacks, FinishCallbacks, MoveCal
   readonly goOn: (message: ActiveMessage) => void
   /** A message is settled again later: another may be active in its place. */
   readonly onAside: () => void
-  /** So many are settled later that another waits in a lane. */
-  readonly isAsideFull: () => boolean
+  /** Are so few settled later that another need not wait in a lane?
+   * @param prefers it is due soon, or would miss its turn in a lane */
+  readonly hasRoomAside: (prefers: boolean) => boolean
   /** The lane in which a message waits until about then. */
   readonly hopLane: (intervalMs: number) => Promise<Lane>
 }
 
-type Limited = NonNullable<ActiveMessage['limited']>
 /** `postponed`: it waits in memory for its time, or is attempted, because that has come. */
 type SettleResult = EndResult | 'postponed'
 
@@ -99,6 +100,26 @@ export class Settle {
     this.#aside.get(message)?.cancel()
     if (this.#aside.delete(message)) this.settle(message)
     else this.roomChanged()
+  }
+
+  /** One that waits for its turn is attempted: it may begin by now.
+   * @returns false: it does not wait for one here */
+  attempt(message: ActiveMessage): boolean {
+    if (!this.isLimited(message)) return false
+    this.#aside.get(message)!.cancel()
+    this.#aside.delete(message)
+    this.#callbacks.goOn(message)
+    return true
+  }
+
+  /** Limits are others: as `attempt`, of all. */
+  attemptLimited(): void {
+    for (const message of [...this.#aside.keys()]) this.attempt(message)
+  }
+
+  /** Does it wait for its turn in memory? */
+  isLimited(message: ActiveMessage): boolean {
+    return message.turns?.first !== undefined && this.#aside.has(message)
   }
 
   /** Room may have come. */
@@ -201,8 +222,8 @@ export class Settle {
     if (!work.isStill()) return 'overtaken'
     const { wallMs } = now
     const facts = { message, ageMs, wallMs, deferred }
-    if (message.limited !== undefined && message.pendingCount > 0)
-      return this.#waitForTurn(work, facts, message.limited)
+    const turn = message.turns?.first
+    if (turn !== undefined && message.pendingCount > 0) return this.#waitForTurn(work, facts, turn)
     const decision = settleDecision(facts, options.retry, options.prng)
     switch (decision.kind) {
       case 'finish':
@@ -250,24 +271,24 @@ export class Settle {
   }
 
   /** A limit keeps a delivery of the message waiting, and none is under way. */
-  async #waitForTurn(work: Work, facts: SettleFacts, limited: Limited): Promise<SettleResult> {
+  async #waitForTurn(work: Work, facts: SettleFacts, turn: Turn): Promise<SettleResult> {
     const { lanes, options } = this.#parts
     const { message, wallMs } = facts
     if (isOver(message.envelope.terms, wallMs)) return this.#finish.withReport(work, waitingIn(message))
     const lookMs = Math.max(lookMsMin, ...options.retry.intervalsMs)
-    const leftMs = Math.min(limited.untilMs - options.clock.monotonicMs(), lookMs)
+    const leftMs = Math.min(turn.untilMs - options.clock.monotonicMs(), lookMs)
     const hop = hopOf(leftMs)
     if (hop.kind === 'due') {
       this.#callbacks.goOn(message)
       return 'postponed'
     }
+    const decision = turnDecision(facts, { ...turn, leftMs }, options.retry, options.prng)
+    if (decision.kind === 'finish') return this.#finish.withReport(work, decision.expired)
     // In the lane of its deferred recipients it would miss its turn, each time.
-    if ((hop.kind === 'aside' || message.deferredCount > 0) && !this.#callbacks.isAsideFull()) {
+    if (this.#callbacks.hasRoomAside(hop.kind === 'aside' || message.deferredCount > 0)) {
       this.#standAside(message, Math.ceil(leftMs))
       return 'postponed'
     }
-    const decision = turnDecision(facts, { ...limited, leftMs }, options.retry, options.prng)
-    if (decision.kind === 'finish') return this.#finish.withReport(work, decision.expired)
     const { delayMs, warns, expired } = decision
     if (expired.length > 0 && !giveUp(this.#parts, message, expired)) return 'no room'
     if (message.deferredCount > 0) return this.#move.to(work, { lane: lanes.forDelay(delayMs), warns })

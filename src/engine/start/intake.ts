@@ -4,7 +4,7 @@
  * position moves in the same step; only trusted envelopes are started. */
 import { Ring } from '../../base/ring.js'
 import { ActiveMessage, PlaceInTurn, type EnvelopePlace } from '../../active/active-message.js'
-import type { Timer } from '../../base/clock.js'
+import { EarliestTimer } from '../../base/clock.js'
 import { position, type Position } from '../../base/position.js'
 import type { Lane } from '../../lane/lane.js'
 import type { Candidate } from '../../lane/runner.js'
@@ -71,13 +71,14 @@ export class Intake {
   readonly #untilIdle: (() => void)[] = []
   #running = false
   #soon = false
-  #timer: Timer | undefined
-  #timerAt = Infinity
+  /** For the lane that is due first. */
+  readonly #timer: EarliestTimer
 
   constructor(parts: Parts, options: IntakeOptions) {
     this.#parts = parts
     this.#options = options
     this.#reading = new LaneReading(parts, () => this.wake())
+    this.#timer = new EarliestTimer(parts.options.clock, () => this.wake())
   }
 
   /** Recovery has ended: runners go. In a life that delivers nothing they only pass what is marked,
@@ -289,22 +290,13 @@ export class Intake {
       const candidate = lane.runner.peek(trustedEndOf(this.#parts, lane))
       if (candidate !== undefined) waitMs = Math.min(waitMs, this.#waitMs(lane, candidate, step))
     }
-    if (waitMs === Infinity) return
-    const at = monotonicMs + waitMs
-    if (this.#timer !== undefined && this.#timerAt <= at) return
-    this.#timer?.cancel()
-    this.#timerAt = at
-    this.#timer = clock.after(Math.max(1, Math.ceil(waitMs)), () => {
-      this.#timer = undefined
-      this.#timerAt = Infinity
-      this.wake()
-    })
+    this.#timer.at(monotonicMs + waitMs, monotonicMs)
   }
 
   /** The end of this life. */
   stop(): void {
     this.#running = false
-    this.#timer?.cancel()
+    this.#timer.cancel()
     for (let left = this.#wanted.shift(); left !== undefined; left = this.#wanted.shift()) left.resolve(false)
   }
 }

@@ -318,13 +318,15 @@ export const suspended: Workload = {
   ],
 }
 
-/** Mail that waits for a limit: in memory for seconds, in lanes for longer, beside mail that is
- * deferred, that has another destination, and that no limit means. */
+/** Mail that waits for a limit: some in memory, some in lanes, beside mail that is deferred, that
+ * has another destination, and that no limit means. */
 export const limited: Workload = {
   name: 'limited',
   setup: {
     ...smallSetup,
     checkpointIntervalMs: 500,
+    // Two may wait in memory.
+    activeCountMax: 8,
     limits: [
       { kind: 'nexthop', pattern: 'a.test', count: 1, perMs: 3000 },
       { kind: 'sender', pattern: 'm?@*', count: 2, perMs: 1000 },

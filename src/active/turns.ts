@@ -1,0 +1,54 @@
+/** When the deliveries of a message may begin, as limits have it. Each keeps its turn while another
+ * of the same message begins.
+ * Why: all of them asked again at the first turn. Those that had to go on waiting got another each
+ * time, later than the one they gave up, and at that one nothing began. */
+
+export interface Turn {
+  /** By the monotonic clock. */
+  readonly untilMs: number
+  readonly transport: string
+  readonly nexthop: string
+}
+
+export class Turns {
+  /** Given since the message was attempted. Of a site several, where its recipients are too many
+   * for one delivery. */
+  #given = new Map<string, number[]>()
+  /** Given before, and not asked for since. */
+  #had: ReadonlyMap<string, number[]> = new Map()
+  #first: Turn | undefined
+  /** The message is attempted for a turn that was not asked for yet. */
+  #isForTurn = false
+
+  /** The first turn of those that wait. */
+  get first(): Turn | undefined {
+    return this.#first
+  }
+
+  /** The message is attempted again. */
+  begin(nowMs: number): void {
+    this.#isForTurn = this.#first !== undefined && this.#first.untilMs <= nowMs
+    this.#had = this.#given
+    this.#given = new Map()
+    this.#first = undefined
+  }
+
+  /** @returns the turn of the site's next delivery, if it has one */
+  take(site: string, nowMs: number): number | undefined {
+    const turn = this.#had.get(site)?.shift()
+    if (turn !== undefined && turn <= nowMs) this.#isForTurn = false
+    return turn
+  }
+
+  /** Is the message attempted for the turn of another of its deliveries, which has yet to ask? */
+  get isForOther(): boolean {
+    return this.#isForTurn
+  }
+
+  give(site: string, turn: Turn): void {
+    const known = this.#given.get(site)
+    if (known === undefined) this.#given.set(site, [turn.untilMs])
+    else known.push(turn.untilMs)
+    if (this.#first === undefined || turn.untilMs < this.#first.untilMs) this.#first = turn
+  }
+}
