@@ -78,7 +78,6 @@ export class Engine {
       onUnlinked: () => this.checkpointer.wantAgain(),
       goOn: (message) => this.#goOn(message),
       onAside: () => this.intake.wake(),
-      hasRoomAside: (prefers) => this.settle.asideCount < options.activeCountMax / (prefers ? 2 : 4),
       hopLane: (intervalMs) => this.#schedule.hopLane(intervalMs),
     })
     this.#schedule = new Schedule(parts, {
@@ -87,10 +86,8 @@ export class Engine {
       postpone: (message) => this.settle.postpone(message),
       expire: (message) => this.order(message, { kind: 'expire', byTime: true }),
     })
-    this.dispatch = new Dispatch(parts, {
-      onSettled: (message) => this.settle.settle(message),
-      onLimits: () => this.settle.attemptLimited(),
-    })
+    const onLimits = (): void => this.settle.attemptLimited()
+    this.dispatch = new Dispatch(parts, { onSettled: (message) => this.settle.settle(message), onLimits })
     this.intake = new Intake(parts, {
       // A message that is retried later gives its place to another: at most as many as may be
       // active, as after a recovery.
@@ -100,7 +97,7 @@ export class Engine {
       isHopeless: () => this.reclaim.isFull && this.dispatch.underWayCount === 0,
       acceptedEnd: () => this.accept.acceptedEnd,
       isAtRest: () => active.count === this.settle.asideCount,
-      isAsideFull: () => this.settle.asideCount >= options.activeCountMax / 2,
+      isAsideFull: () => !this.settle.hasRoomAside(true),
       onStart: (message, nowMs) => {
         // What has not been attempted is put on hold when it is settled.
         if (message.envelope.held) this.settle.settle(message)

@@ -33,9 +33,6 @@ export interface SettleCallbacks extends RoomCallbacks, FinishCallbacks, MoveCal
   readonly goOn: (message: ActiveMessage) => void
   /** A message is settled again later: another may be active in its place. */
   readonly onAside: () => void
-  /** Are so few settled later that another need not wait in a lane?
-   * @param prefers it is due soon, or would miss its turn in a lane */
-  readonly hasRoomAside: (prefers: boolean) => boolean
   /** The lane in which a message waits until about then. */
   readonly hopLane: (intervalMs: number) => Promise<Lane>
 }
@@ -73,6 +70,12 @@ export class Settle {
   /** Active messages that wait until they are looked at again. */
   get asideCount(): number {
     return this.#aside.size
+  }
+
+  /** Are those so few that another need not wait in a lane?
+   * @param prefers it is due soon, or would miss its turn in a lane */
+  hasRoomAside(prefers: boolean): boolean {
+    return this.#aside.size < this.#parts.options.activeCountMax / (prefers ? 2 : 4)
   }
 
   /** No recipient waits for an attempt, or none is to be attempted. */
@@ -114,7 +117,7 @@ export class Settle {
 
   /** Limits are others: as `attempt`, of all. */
   attemptLimited(): void {
-    for (const message of [...this.#aside.keys()]) this.attempt(message)
+    for (const message of this.#aside.keys()) this.attempt(message)
   }
 
   /** Does it wait for its turn in memory? */
@@ -285,7 +288,7 @@ export class Settle {
     const decision = turnDecision(facts, { ...turn, leftMs }, options.retry, options.prng)
     if (decision.kind === 'finish') return this.#finish.withReport(work, decision.expired)
     // In the lane of its deferred recipients it would miss its turn, each time.
-    if (this.#callbacks.hasRoomAside(hop.kind === 'aside' || message.deferredCount > 0)) {
+    if (this.hasRoomAside(hop.kind === 'aside' || message.deferredCount > 0)) {
       this.#standAside(message, Math.ceil(leftMs))
       return 'postponed'
     }
