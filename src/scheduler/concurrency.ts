@@ -93,9 +93,15 @@ export function blame(state: SchedulerState, destination: Destination, reason: D
   return dead
 }
 
-function kill(state: SchedulerState, destination: Destination, { status, text, remote }: DeferReason): void {
+/** Why recipients are put off while their site is dead, in Postfix's words. */
+export const whileDead = ({ status, text, remote }: DeferReason): DeferReason => ({
+  status,
+  text: `delivery temporarily suspended: ${text}`,
+  remote,
+})
+
+function kill(state: SchedulerState, destination: Destination, reason: DeferReason): void {
   const untilMs = state.nowMs + state.parameters.minimalBackoffTime * 1000
-  const reason = { status, text: `delivery temporarily suspended: ${text}`, remote }
   destination.window = 0
   destination.recovery = 'none'
   destination.state = { kind: 'dead', untilMs, reason }

@@ -57,6 +57,7 @@ export type DeliveryReport = 'ok' | 'defer' | 'site' | 'okreason' | 'untried' | 
 
 export type DestinationState =
   | { readonly kind: 'ready' }
+  /** `reason`: what the site said last. */
   | { readonly kind: 'dead'; readonly untilMs: number; readonly reason: DeferReason }
   | {
       readonly kind: 'suspended'

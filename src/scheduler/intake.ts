@@ -3,6 +3,7 @@
  * `recipientBound`; recipients of one peer fill its last waiting entry before a new one is
  * begun. */
 import { assert } from '../base/assert.js'
+import { whileDead } from './concurrency.js'
 import { crowded, isFull } from './crowding.js'
 import { addDestination, Destination } from './destination.js'
 import { addRecipient, enqueue, single } from './entry.js'
@@ -145,7 +146,8 @@ function resolve(state: SchedulerState, recipient: SchedulerRecipient): Destinat
   if (transport.dead !== undefined) return retryDestination(state, transport.dead) ?? transport.dead
   const destination = find(state, transport, recipient)
   if (destination.state.kind !== 'dead') return isFull(state, destination) ? crowded : destination
-  return retryDestination(state, destination.state.reason) ?? destination.state.reason
+  const dead = whileDead(destination.state.reason)
+  return retryDestination(state, dead) ?? dead
 }
 
 function find(state: SchedulerState, transport: Transport, recipient: SchedulerRecipient): Destination {

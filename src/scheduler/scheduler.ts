@@ -5,7 +5,7 @@
 import { assert } from '../base/assert.js'
 import { releaseHeldBack } from './blockers.js'
 import { advance, entryDone } from './completion.js'
-import { blame, praise } from './concurrency.js'
+import { blame, praise, whileDead } from './concurrency.js'
 import { deferTransport, deferWaiting, putOffWaiting, relieve } from './deferral.js'
 import { watchWhenCrowded } from './crowding.js'
 import { QueuedEntry } from './entry.js'
@@ -294,7 +294,7 @@ export class Scheduler<M extends object> {
 
   #deferDead(entry: QueuedEntry): void {
     const { state } = entry.destination
-    if (state.kind === 'dead') deferWaiting(this.#state, entry.destination, state.reason)
+    if (state.kind === 'dead') deferWaiting(this.#state, entry.destination, whileDead(state.reason))
   }
 
   /** Recipients have left memory: messages that wait for that are read. Bounded: each read
