@@ -70,6 +70,34 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
 
 export const deepPatterns: readonly string[] = Object.values(deepTests).flat()
 
+/** The deep tests that run longest, the longest first: one that began last would run alone. Some
+ * keep a processor busy and others wait for processes, so both kinds run beside each other. */
+export const longestTests: readonly string[] = [
+  'test/store/crash-store.test.ts',
+  'test/tools/sendmail/sendmail.test.ts',
+  'test/inspect/damage.test.ts',
+  'test/console/page.test.ts',
+  'test/crash/copied.test.ts',
+  'test/tools/operate/operate.test.ts',
+  'test/sim/fortnight.test.ts',
+  'test/tools/waybill.test.ts',
+  'test/console/operate.test.ts',
+  'test/crash/failing-calls.test.ts',
+  'test/crash/machine.test.ts',
+  'test/crash/disturbances.test.ts',
+  'test/crash/sabotage.test.ts',
+  'test/crash-real/real.test.ts',
+  'test/scheduler/sabotage.test.ts',
+  'test/crash/second-crash.test.ts',
+  'test/crash/random.test.ts',
+  'test/console/relay.test.ts',
+  'test/end-to-end/kill.test.ts',
+  'test/engine/keys/crashes.test.ts',
+  'test/engine/short-lived.test.ts',
+  'test/exports.test.ts',
+  'test/backup/thousand.test.ts',
+]
+
 /** Quick tests that replace modules (`vi.mock`): where a file before them has loaded those, they
  * would be used as they are. */
 export const mockingTests: readonly string[] = [

@@ -2,15 +2,19 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { deepPatterns, mockingTests } from './test-tiers.js'
+import { deepPatterns, longestTests, mockingTests } from './test-tiers.js'
 
-/** Starts the crash tests first. vitest sorts unknown files by size, and the crash tests are short
- * files that run long: at the end, one processor would wait for the other. */
-class CrashTestsFirst extends BaseSequencer {
+/** Starts the longest tests first, then those of crashes. vitest sorts unknown files by size, which
+ * says little: a long one at the end leaves one processor waiting for the other. */
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
-    const isCrashTest = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/test/crash/')
-    return [...sorted.filter(isCrashTest), ...sorted.filter((file) => !isCrashTest(file))]
+    const rankOf = ({ moduleId }: TestSpecification): number => {
+      const place = longestTests.findIndex((path) => moduleId.endsWith(`/${path}`))
+      if (place >= 0) return place
+      return longestTests.length + (moduleId.includes('/test/crash/') ? 0 : 1)
+    }
+    return sorted.sort((a, b) => rankOf(a) - rankOf(b))
   }
 }
 
@@ -45,7 +49,7 @@ const config: ViteUserConfig = defineConfig({
     // vitest leaves one processor idle, which is half of a machine with two. One more than there
     // are, because many tests wait for a process, a disk or a second to pass.
     maxWorkers: availableParallelism() + 1,
-    sequence: { sequencer: CrashTestsFirst },
+    sequence: { sequencer: LongestFirst },
   },
 })
 

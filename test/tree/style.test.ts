@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { deepPatterns, mockingTests } from '../../tools/test-tiers.js'
+import { deepPatterns, longestTests, mockingTests } from '../../tools/test-tiers.js'
 import { oldWords } from './old-words.js'
 import { codeOf, filesBelow, root, sourcesBelow } from './sources.js'
 
@@ -236,6 +236,14 @@ test('no quick test compares elapsed time with a constant', () => {
   const elapsed =
     /expect\([^\n]*(?:performance\.now\(\)|Date\.now\(\)|tookMs)[^\n]*\)\.(?:toBeLess|toBeGreater)/
   expect(quick.filter((path) => elapsed.test(readFileSync(join(root, path), 'utf8')))).toEqual([])
+})
+
+test('the tests that begin first are deep ones, each named once', () => {
+  const deep = filesBelow('test', '.test.ts').filter((path) =>
+    deepPatterns.some((pattern) => matched(pattern, path)),
+  )
+  expect(longestTests.filter((path) => !deep.includes(path))).toEqual([])
+  expect(longestTests.length).toBe(new Set(longestTests).size)
 })
 
 test('what may be of another realm is not asked with instanceof', () => {
