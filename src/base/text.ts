@@ -11,6 +11,19 @@ export const digitsText = (count: number): string => String(count).replace(/\B(?
 export const countText = (count: number, noun: string, more?: string): string =>
   `${digitsText(count)} ${nounText(count, noun, more)}`
 
+const strictDecoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Without the mark (U+FEFF) with which some editors begin a file.
+ * @returns undefined if it is no UTF-8: no character is replaced */
+export function utf8Text(bytes: Uint8Array): string | undefined {
+  try {
+    return strictDecoder.decode(bytes)
+  } catch {
+    // A TypeError says that, and nothing else.
+    return undefined
+  }
+}
+
 /** Copies a piece of a long string.
  * Why: V8 keeps a whole string in memory as long as a piece of it (13 characters or more) is
  * referenced.

@@ -20,6 +20,7 @@ import { ControlChannel, type ControlStream } from './channel.js'
 import {
   answerBytesMax,
   readAnswer,
+  requestBytesMax,
   requestLine,
   type ControlAnswer,
   type ControlRequest,
@@ -108,12 +109,16 @@ export class ControlClient {
 
   /** Many may be under way at once; nothing else may be asked meanwhile.
    * @throws WaybillError as the queue's submit does */
-  submit({ data, ...submission }: { readonly data: Buffer }): Promise<SubmittedAnswer> {
+  async submit({ data, ...submission }: { readonly data: Buffer }): Promise<SubmittedAnswer> {
     const number = this.#submittedCount++
+    const request = { ...submission, data: data.toString('base64') }
+    const line = requestLine({ do: 'submit', number, submission: request })
+    if (Buffer.byteLength(line) > requestBytesMax)
+      throw new WaybillError('MESSAGE_TOO_LARGE', `${data.length} bytes are too many for the control socket`)
     const answered = new Promise<SubmittedAnswer>((resolve, reject) =>
       this.#submitting.set(number, { resolve, reject }),
     )
-    void this.#ask({ do: 'submit', number, submission: { ...submission, data: data.toString('base64') } })
+    void this.#channel.send(line)
     if (this.#submitting.size === 1) void this.#takeAnswers()
     return answered
   }

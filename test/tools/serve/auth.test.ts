@@ -1,5 +1,5 @@
 /** Clients that log in at the relay, a separate process. */
-import { readdir, writeFile } from 'node:fs/promises'
+import { appendFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import { beforeEach, expect, test } from 'vitest'
@@ -84,4 +84,12 @@ test('the file of users may begin with a byte order mark', async () => {
   const path = await usersFile(`\ufeff${await lineFor('ada', 'p:w d')}`)
   const users = await usersOf(parseArguments(serve, [...withTls, '--auth', path]))
   expect([...users!.keys()]).toEqual(['ada'])
+})
+
+test('a file of users in Latin-1 is refused with its line, where letters would become others', async () => {
+  const path = await usersFile(`# users\n${await lineFor('ada', 'x')}`)
+  await appendFile(path, Buffer.from('jörg:', 'latin1'))
+  await expect(usersOf(parseArguments(serve, [...withTls, '--auth', path]))).rejects.toThrow(
+    `--auth: ${path}:3: the line is not UTF-8`,
+  )
 })

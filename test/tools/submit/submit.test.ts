@@ -30,10 +30,9 @@ async function submitted(
 ): Promise<Ended> {
   const stop = new AbortController()
   const file = join(directory, 'mail.jsonl')
-  await writeFile(
-    file,
-    lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'),
-  )
+  const bytesOf = (line: unknown): Buffer =>
+    Buffer.isBuffer(line) ? line : Buffer.from(typeof line === 'string' ? line : JSON.stringify(line))
+  await writeFile(file, Buffer.concat(lines.flatMap((line) => [bytesOf(line), Buffer.from('\n')])))
   let [stdout, stderr] = ['', '']
   const args = parseArguments(submit, ['--queue', queuePath(), '--jsonl', file, ...more])
   const exitCode = await submit.runIn(args, {
@@ -127,6 +126,24 @@ describe.each(['a relay that runs', 'the lock'])('through %s', (by) => {
     })
   })
 
+  test('a line that is not UTF-8, or too long, is refused with its number, and a mark at the beginning is none of it', async () => {
+    const ended = await submitted([
+      `\ufeff${JSON.stringify(mail(1))}`,
+      Buffer.from(JSON.stringify({ ...mail(2), subject: 'Grüße' }), 'latin1'),
+      { ...mail(3), text: 'a line\u2028another' },
+      Buffer.alloc(64 * 1024 * 1024 + 1, 'x'),
+      `${JSON.stringify(mail(5))}\r`,
+    ])
+    expect(ended.stdout).toBe('3 messages submitted, 2 lines refused\n')
+    expect(ended.stderr.split('\n').sort()).toEqual([
+      '',
+      'waybill submit: line 2: OPTION_INVALID: the line is not UTF-8',
+      'waybill submit: line 4: MESSAGE_TOO_LARGE: a line has at most 64 MiB',
+    ])
+    const recipients = (await inQueue()).map((message) => message.recipients[0] ?? '')
+    expect(recipients.sort()).toEqual(['r1@example.net', 'r3@example.net', 'r5@example.net'])
+  })
+
   test('Ctrl-C ends it between lines, with a count of what is in the queue', async () => {
     const lines = ['no JSON', ...Array.from({ length: 2000 }, (_, n) => mail(n))]
     const ended = await submitted(lines, ['--json'], true)
@@ -153,4 +170,13 @@ test('a queue that is not there, and a file that is not there, are told', async 
   expect(await submitted([mail(1)])).toMatchObject({ exitCode: 3 })
   const args = parseArguments(submit, ['--queue', queuePath(), '--key', 'x'])
   await expect(async () => submit.runIn(args, {} as never)).rejects.toThrow('--jsonl FILE is required')
+})
+
+test('a message that no request to the relay holds is refused, and the next one is submitted', async () => {
+  const relay = await opened()
+  await serveControl(relay, queuePath())
+  const ended = await submitted([{ ...mail(1), text: 'word '.repeat(2_600_000) }, mail(2)])
+  relay.crash()
+  expect(ended.stdout).toBe('1 message submitted, 1 line refused\n')
+  expect(ended.stderr).toMatch(/line 1: MESSAGE_TOO_LARGE: \d+ bytes are too many for the control socket/)
 })

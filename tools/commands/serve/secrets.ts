@@ -4,6 +4,7 @@
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import { aliasesIn, type Aliases } from '../../../src/relay/tables/aliases.js'
+import { utf8Text } from '../../../src/base/text.js'
 import type { Certificate } from '../../../src/relay/smtp-in/session-server.js'
 import type { SmtpTransportOptions } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { relayDomainsIn, type RelayDomains } from '../../../src/relay/tables/relay-domains.js'
@@ -40,9 +41,10 @@ export async function certificateIn(
   if (certPath === undefined && keyPath === undefined) return undefined
   if (certPath === undefined || keyPath === undefined)
     throw new UsageError(`--${certOption} and --${keyOption} belong together`)
+  // What stands beside the blocks of a PEM file may be in any charset.
   const certificate = {
-    cert: await fileTextOf(certOption, certPath),
-    key: await fileTextOf(keyOption, keyPath),
+    cert: (await fileBytesOf(certOption, certPath)).toString(),
+    key: (await fileBytesOf(keyOption, keyPath)).toString(),
   }
   try {
     createSecureContext(certificate)
@@ -108,11 +110,31 @@ export function delimitersOf(args: Arguments): string {
   return text === undefined ? '' : parseDelimiters('recipient-delimiter', text)
 }
 
-/** Without the mark with which some editors begin a file: it would be part of the first name. */
+/** Without the mark with which some editors begin a file: it would be part of the first name.
+ * @throws UsageError when it cannot be read, or is not UTF-8 */
 export async function fileTextOf(option: string, path: string): Promise<string> {
+  const bytes = await fileBytesOf(option, path)
+  const text = utf8Text(bytes)
+  if (text === undefined)
+    throw new UsageError(`${flagOf(option)}: ${path}:${lineWithoutText(bytes)}: the line is not UTF-8`)
+  return text
+}
+
+/** @throws UsageError */
+async function fileBytesOf(option: string, path: string): Promise<Buffer> {
   try {
-    return (await givenFile(path)).toString().replace(/^\ufeff/, '')
+    return await givenFile(path)
   } catch (error) {
     throw new UsageError(`${flagOf(option)}: ${lineOf(error)}`)
+  }
+}
+
+/** The number of the first line that is not UTF-8. */
+function lineWithoutText(bytes: Buffer): number {
+  let number = 1
+  for (let from = 0; ; number++) {
+    const end = bytes.indexOf('\n', from)
+    if (end < 0 || utf8Text(bytes.subarray(from, end)) === undefined) return number
+    from = end + 1
   }
 }

@@ -3,19 +3,21 @@
  * never in the queue twice, so a run that was cut short is repeated as a whole. */
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { createInterface } from 'node:readline'
 import { thrownText } from '../../../src/base/realms.js'
-import { countText } from '../../../src/base/text.js'
-import { isWaybillError } from '../../../src/errors.js'
+import { countText, utf8Text } from '../../../src/base/text.js'
+import { isWaybillError, WaybillError } from '../../../src/errors.js'
 import { lineOf, UsageError, wayOutOf, type Arguments } from '../cli/command.js'
 import { exits, jsonOption } from '../look/inspection.js'
 import { operatingCommand, type Operating, type OperatingCommand } from '../operate/operating.js'
 import { openOperator, type Operator } from '../operate/operator.js'
 import { Progress } from '../text/progress.js'
+import { byteLines } from './byte-lines.js'
 import { checkedKey, submissionOf } from './mail-line.js'
 
 /** Submissions under way at a time. */
 const underWayMax = 200
+/** Of a line, and of the lines of all that are under way. */
+const lineBytesMax = 64 * 1024 * 1024
 /** Refusals that are shown; the others are counted. */
 const shownMax = 100
 
@@ -46,8 +48,8 @@ export const submit: OperatingCommand = operatingCommand(
       'A line has from, to, cc, bcc, subject, text, html, headers, attachments …, which become a message, or raw;\n' +
       'envelope { from, to } where it differs; and tags, notBefore, expiresAt, warnAt (ISO 8601), priority, hold and\n' +
       'idempotencyKey. No file and no URL is read. A relay that runs takes the mail; without one it is put into the queue\n' +
-      'for the next one. A refused line is named by its number, and the others go on. Counts are of durable messages.\n' +
-      'With keys the same command continues a run that was cut short.',
+      'for the next one. A line is UTF-8, of at most 64 MiB. A refused line is named by its number, and the others go on.\n' +
+      'Counts are of durable messages. With keys the same command continues a run that was cut short.',
   },
   (args: Arguments): Asked => {
     const file = args.one('jsonl')
@@ -103,6 +105,7 @@ class Course {
   readonly #operating: Operating
   readonly #progress: Progress
   readonly #underWay = new Set<Promise<void>>()
+  #underWayBytes = 0
   submittedCount = 0
   knownCount = 0
   refusedCount = 0
@@ -119,22 +122,22 @@ class Course {
   async run(allBytes: number): Promise<void> {
     const { stopped } = this.#operating.surroundings
     const input = this.#asked.file === '-' ? process.stdin : createReadStream(this.#asked.file)
-    const lines = createInterface({ input, crlfDelay: Infinity })
-    const stop = (): void => lines.close()
+    const stop = (): void => void input.destroy()
     stopped.addEventListener('abort', stop)
     let number = 0
     let bytes = 0
     try {
-      for await (const line of lines) {
+      for await (const line of byteLines(input, lineBytesMax)) {
         if (stopped.aborted || this.failure !== undefined) break
-        number++
-        bytes += Buffer.byteLength(line) + 1
-        if (line.trim() !== '') await this.#begin(line, number)
+        bytes += (line?.length ?? lineBytesMax) + 1
+        await this.#begin(line, ++number)
         this.#progress.show(bytes, allBytes)
       }
+    } catch (error) {
+      // Stopped, the stream ends before its end.
+      if (!stopped.aborted) this.failure ??= error
     } finally {
       stopped.removeEventListener('abort', stop)
-      lines.close()
       input.destroy()
     }
     await Promise.all(this.#underWay)
@@ -142,18 +145,26 @@ class Course {
   }
 
   /** Settles when another line may follow. */
-  async #begin(line: string, number: number): Promise<void> {
-    const submitted: Promise<void> = this.#submit(line, number).finally(() =>
-      this.#underWay.delete(submitted),
-    )
+  async #begin(line: Buffer | undefined, number: number): Promise<void> {
+    const bytes = line?.length ?? 0
+    while (this.#underWay.size > 0 && this.#underWayBytes + bytes > lineBytesMax)
+      await Promise.race(this.#underWay)
+    this.#underWayBytes += bytes
+    const submitted: Promise<void> = this.#submit(line, number).finally(() => {
+      this.#underWay.delete(submitted)
+      this.#underWayBytes -= bytes
+    })
     this.#underWay.add(submitted)
     if (this.#underWay.size >= underWayMax) await Promise.race(this.#underWay)
   }
 
-  async #submit(line: string, number: number): Promise<void> {
+  /** @param line undefined: it is too long */
+  async #submit(line: Buffer | undefined, number: number): Promise<void> {
     const { key } = this.#asked
     try {
-      const submission = await submissionOf(line, key === undefined ? undefined : `${key}:${number}`)
+      const text = textOf(line)
+      if (text.trim() === '') return
+      const submission = await submissionOf(text, key === undefined ? undefined : `${key}:${number}`)
       const { isDuplicate } = await this.#operator.submit(submission)
       if (isDuplicate === true) this.knownCount++
       else this.submittedCount++
@@ -163,4 +174,13 @@ class Course {
       else if (++this.refusedCount <= shownMax) this.#operating.complain(`line ${number}: ${lineOf(error)}`)
     }
   }
+}
+
+/** @throws WaybillError MESSAGE_TOO_LARGE, OPTION_INVALID */
+function textOf(line: Buffer | undefined): string {
+  if (line === undefined)
+    throw new WaybillError('MESSAGE_TOO_LARGE', `a line has at most ${lineBytesMax / 2 ** 20} MiB`)
+  const text = utf8Text(line)
+  if (text === undefined) throw new WaybillError('OPTION_INVALID', 'the line is not UTF-8')
+  return text
 }
