@@ -1,6 +1,7 @@
 /** Copies files of a queue into a target, in the order of the README.
  * Invariant: each file is copied with the length that was planned, or the copy fails. */
 import type { Position } from '../base/position.js'
+import { tellListener } from '../engine/life/tell-listener.js'
 import { readQueueHeader } from '../directory/header.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { isWaybillError, WaybillError } from '../errors.js'
@@ -93,7 +94,8 @@ export async function copyFiles(
   const onPiece = (length: number): void => {
     signal.throwIfAborted()
     bytes += length
-    onProgress?.(bytes, Math.max(allBytes, bytes))
+    if (onProgress !== undefined)
+      tellListener('onProgress', () => onProgress(bytes, Math.max(allBytes, bytes)))
   }
   const copy = async (planned: PlannedFile, file: DiskFile): Promise<void> => {
     try {

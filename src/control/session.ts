@@ -3,6 +3,8 @@
  * after that. The connection of a client that sends nothing, reads nothing or sends rubbish is
  * closed, without effect on others. */
 import { pause, type Clock } from '../base/clock.js'
+import { thrownText } from '../base/realms.js'
+import { tellListener, warnOfListener } from '../engine/life/tell-listener.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import { carriedOut, type ControlledQueue } from './controlled-queue.js'
 import type { ControlChannel } from './channel.js'
@@ -75,7 +77,8 @@ export class ControlSession {
     this.#clock = clock
     this.#owner = owner
     const { submit } = owner
-    const taking = submit === undefined ? queue : { submit }
+    const taking: Partial<TakingQueue> =
+      submit === undefined ? queue : { submit: (mail) => answerOf('submit', () => submit(mail)) }
     this.#submissions = new Submissions(taking, (answer) => this.#answer(answer))
   }
 
@@ -107,7 +110,7 @@ export class ControlSession {
         await this.#perform(request, stop.signal)
       } catch (error) {
         if (!isWaybillError(error)) throw error
-        this.#owner.onRefusal?.(request, error)
+        tellListener('onRefusal', () => this.#owner.onRefusal?.(request, error))
         await this.#fail(error)
       }
     }
@@ -132,7 +135,7 @@ export class ControlSession {
   }
 
   async #perform(request: Exclude<ControlRequest, SubmitRequest>, stop: AbortSignal): Promise<void> {
-    if (!isVerb(request)) this.#owner.onRequest?.(request)
+    if (!isVerb(request)) this.#tellRequest(request)
     switch (request.do) {
       case 'list':
         for await (const message of this.#queue.list(request.selector, { signal: stop })) {
@@ -173,7 +176,7 @@ export class ControlSession {
         return this.#answer({ kind: 'result', slowed: true })
       }
       case 'reload':
-        return this.#answer({ kind: 'result', reloaded: (await this.#owner.reload?.()) ?? [] })
+        return this.#answer({ kind: 'result', reloaded: await this.#reloaded() })
       case 'retire':
         if (this.#owner.retire === undefined)
           throw new WaybillError(
@@ -183,7 +186,7 @@ export class ControlSession {
               option: 'retire',
             },
           )
-        await this.#owner.retire()
+        await answerOf('retire', this.#owner.retire)
         return this.#answer({ kind: 'result' })
       case 'pin':
         return this.#pin(stop)
@@ -207,7 +210,7 @@ export class ControlSession {
     let toldAt = -Infinity
     let hasBegun = false
     const begin = (): void => {
-      if (!hasBegun) this.#owner.onRequest?.(request)
+      if (!hasBegun) this.#tellRequest(request)
       hasBegun = true
     }
     const onProgress = (counts: VerbResult): void => {
@@ -221,7 +224,7 @@ export class ControlSession {
     }
     const end = (outcome: VerbOutcome): Promise<void> => {
       begin()
-      this.#owner.onOutcome?.(request, outcome)
+      tellListener('onOutcome', () => this.#owner.onOutcome?.(request, outcome))
       return this.#answer({ kind: 'result', outcome })
     }
     try {
@@ -233,6 +236,11 @@ export class ControlSession {
       if (hasBegun) await this.#answer({ kind: 'progress', counts: soFar })
       throw error
     }
+  }
+
+  async #reloaded(): Promise<readonly ReloadedFile[]> {
+    const { reload } = this.#owner
+    return reload === undefined ? [] : answerOf('reload', reload)
   }
 
   /** Until the client has copied what it wants, or the files cannot be kept any longer. */
@@ -266,6 +274,10 @@ export class ControlSession {
     await this.#answer({ kind: 'result' })
   }
 
+  #tellRequest(request: ControlRequest): void {
+    tellListener('onRequest', () => this.#owner.onRequest?.(request))
+  }
+
   #answer(answer: ControlAnswer): Promise<void> {
     return this.#channel.send(answerLine(answer))
   }
@@ -284,5 +296,22 @@ function isStop(line: string): boolean {
   } catch {
     // It is answered when its turn comes.
     return false
+  }
+}
+
+/** Of the owner's program. Its mistakes are for the client, too, and end nothing.
+ * @throws WaybillError of the program; OPTION_INVALID with what else it throws */
+async function answerOf<T>(name: string, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (isWaybillError(error)) throw error
+    warnOfListener(name, error)
+    throw new WaybillError(
+      'OPTION_INVALID',
+      `'${name}' failed: ${thrownText(error)}`,
+      { option: name },
+      error,
+    )
   }
 }

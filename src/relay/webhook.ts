@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isError, thrownText } from '../base/realms.js'
 import { checkOptionNames, integerOption, waitMsMax } from '../base/options.js'
 import { WaybillError } from '../errors.js'
+import { tellListener } from '../engine/life/tell-listener.js'
 import { isTag } from '../engine/accept/submission-terms.js'
 import type { OutcomeBatchesRequest, OutcomeGap } from '../engine/outcomes/consume.js'
 import { outcomeKinds, type QueueOutcome, type QueueOutcomeKind } from '../record/outcome.js'
@@ -64,7 +65,9 @@ const secretPattern = /^whsec_([A-Za-z0-9+/]+={0,2})$/
  * @throws WaybillError by rejection: OPTION_INVALID; QUEUE_CRASHED at the end of the life */
 export async function postOutcomes(queue: OutcomeSource, options: WebhookOptions): Promise<void> {
   const { key, url, kinds, tags, batchMax, timeoutMs, retryMs } = checked(options)
-  const { consumer = 'webhook', signal, onTrouble } = options
+  const { consumer = 'webhook', signal } = options
+  const tell = (trouble: WebhookTrouble | undefined): void =>
+    tellListener('onTrouble', () => options.onTrouble?.(trouble))
   const isAborted = (): boolean => signal?.aborted === true
   const request = { consumer, max: batchMax, ...(signal === undefined ? undefined : { signal }) }
   for await (const batch of queue.outcomeBatches(request)) {
@@ -75,10 +78,10 @@ export async function postOutcomes(queue: OutcomeSource, options: WebhookOptions
       const trouble = await post(url, key, message, timeoutMs, signal)
       if (isAborted()) return
       if (trouble === undefined) {
-        if (attempt > 1) onTrouble?.(undefined)
+        if (attempt > 1) tell(undefined)
         break
       }
-      onTrouble?.({ ...trouble, attempt })
+      tell({ ...trouble, attempt })
       await sleep(waitMs * (0.75 + Math.random() / 2), undefined, { signal }).catch(ignoreAbort)
       if (isAborted()) return
     }

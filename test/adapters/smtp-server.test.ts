@@ -71,6 +71,18 @@ test('250 means that the message is in the queue: it survives the crash that fol
   ])
 })
 
+test('a listener of errors that throws leaves no client without a reply', async () => {
+  const { queue } = await openStage()
+  const broken: SubmitPort = { limits: queue.limits, submit: () => Promise.reject(new Error('broken')) }
+  const onError = (): never => {
+    throw new Error('of the listener')
+  }
+  const connection = await session(await serve(broken, { onError }))
+  await expect(send(connection, ['grace@example.net'], 'Subject: x\r\n\r\n')).rejects.toMatchObject({
+    responseCode: 451,
+  })
+})
+
 test('the message goes on as it came, under a Received field that names both sides', async () => {
   const { queue, taken } = await openStage()
   const connection = await session(await serve(queue))

@@ -482,6 +482,17 @@ test('a verb tells how far it has come while there is more to do', async () => {
   })
 })
 
+test('a listener of progress that throws ends no verb', async () => {
+  const [, simulated] = stages[0]!
+  await simulated(async (stage) => {
+    await deferredQueue(stage, 3)
+    const onProgress = (): never => {
+      throw new Error('of the listener')
+    }
+    expect(await stage.queue.hold(all, { onProgress })).toMatchObject({ messageCount: 3 })
+  })
+})
+
 test('a verb that was aborted does nothing, and one that is aborted stops though nothing matches', async () => {
   const [, simulated] = stages[0]!
   await simulated(async (stage) => {

@@ -103,6 +103,19 @@ test.each(['copy', 'copy.tar'])(
   },
 )
 
+test('a listener of progress that throws ends no backup', async () => {
+  const { queue: directory, at } = await place()
+  const queue = await opened(directory)
+  let toldCount = 0
+  const onProgress = (): never => {
+    toldCount++
+    throw new Error('of the listener')
+  }
+  await queue.backup({ to: at('copy'), onProgress })
+  expect(toldCount).toBeGreaterThan(0)
+  expect((await called(restore, '--from', at('copy'), '--to', at('new'))).exitCode).toBe(0)
+})
+
 test('the command copies a queue whose owner goes on', async () => {
   const { queue: directory, at } = await place()
   const queue = await opened(directory)

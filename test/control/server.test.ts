@@ -94,6 +94,23 @@ test('reload is for who has the queue open: what he has read comes back, or what
   await expect(client.reload()).rejects.toMatchObject({ code: 'OPTION_INVALID', message: 'line 7 is wrong' })
 })
 
+test('mistakes in the program of an owner end nothing: its listeners, and its answers', async () => {
+  const wrong = (): never => {
+    throw new Error('of the program')
+  }
+  const calls = ['reload', 'retire', 'submit', 'onRequest', 'onOutcome', 'onRefusal', 'onError'] as const
+  await serve(Object.fromEntries(calls.map((name) => [name, wrong])))
+  const client = await connect()
+  const failed = (name: string): object => ({
+    code: 'OPTION_INVALID',
+    message: expect.stringContaining(`'${name}' failed: of the program`) as string,
+  })
+  await expect(client.reload()).rejects.toMatchObject(failed('reload'))
+  await expect(client.retire()).rejects.toMatchObject(failed('retire'))
+  await expect(client.submit({ data: Buffer.from('x') })).rejects.toMatchObject(failed('submit'))
+  expect(await client.verb({ do: 'hold', selector: { all: true } })).toMatchObject({ stopped: false })
+})
+
 test('an owner without files has nothing to reload', async () => {
   await serve()
   expect(await (await connect()).reload()).toEqual([])

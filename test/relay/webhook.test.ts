@@ -99,6 +99,23 @@ test.each([
   },
 )
 
+test('a listener of troubles that throws ends no posting', async () => {
+  await real(async (stage) => {
+    await stage.open()
+    const { url, posted } = await receiver((n) => (n === 1 ? 500 : 204))
+    let toldCount = 0
+    const onTrouble = (): never => {
+      toldCount++
+      throw new Error('of the listener')
+    }
+    const webhook = posting(stage, { url, onTrouble })
+    await webhook.isKnown()
+    await stage.queue.submit(submission())
+    await stage.until('all are posted', () => new Set(kindsOf(posted)).size === 3)
+    expect(toldCount).toBe(2)
+  })
+})
+
 test('a receiver that never answers delays no mail, and gets all of it in the next life', async () => {
   await real(async (stage) => {
     await stage.open()

@@ -3,6 +3,7 @@
  * and ends the life, and the process like any uncaught error when nobody listens to `crashed`. */
 import { EventEmitter } from 'node:events'
 import { callListener, listenerDefectText } from '../../delivery/call-listener.js'
+import { warnOfMistake } from './tell-listener.js'
 import type { MessageId } from '../../base/message-id.js'
 import type { OptionNames } from '../../base/options.js'
 import type { OutcomeTls } from '../../delivery/transport.js'
@@ -194,8 +195,9 @@ export class QueueEmitter {
 
   #defect(event: keyof QueueEvents, error: unknown): void {
     const message = listenerDefectText(event, error)
-    if (event === 'warning' || event === 'crashed') process.emitWarning(message, { code: 'LISTENER_DEFECT' })
-    else this.tellMistake({ code: 'LISTENER_DEFECT', message })
+    const mistake = { code: 'LISTENER_DEFECT', message } as const
+    if (event === 'warning' || event === 'crashed') warnOfMistake(mistake)
+    else this.tellMistake(mistake)
   }
 
   /** A mistake of the program around the queue. Where nobody hears it as an event, Node says it on
@@ -206,7 +208,7 @@ export class QueueEmitter {
   tellMistake(warning: QueueEvents['warning'][0]): void {
     const isHeard = this.listenerCount('warning') > 0 && !this.#isOver
     if (isHeard) this.emit('warning', warning)
-    else process.emitWarning(warning.message, { code: warning.code })
+    else warnOfMistake(warning)
   }
 
   listenerCount(event: keyof QueueEvents): number {

@@ -20,6 +20,7 @@ import { MessageIds } from '../../base/message-id.js'
 import { hostOption, integerOption } from '../../base/options.js'
 import { systemPrng } from '../../base/prng.js'
 import type { AskedRecipient } from '../../base/notification.js'
+import { tellListener } from '../../engine/life/tell-listener.js'
 import type { SubmissionDsn } from '../../engine/accept/submission.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { completed, completionBytesMax } from './completed-header.js'
@@ -151,7 +152,7 @@ export function smtpHandlers(
   // To smtp-server 0 means that there is no limit.
   if (!(recipientCountMax >= 1))
     throw new WaybillError('OPTION_INVALID', 'no room for a recipient', { option: 'recipientCountMax' })
-  const onError = options.onError ?? ((): void => {})
+  const onError = (error: Error): void => tellListener('onError', () => options.onError?.(error))
 
   const ids = new MessageIds(systemPrng(), 'submitter')
   const ahead = new StreamRoom()

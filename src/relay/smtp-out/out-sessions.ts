@@ -11,7 +11,7 @@
 import { Socket } from 'node:net'
 import { isError } from '../../base/realms.js'
 import { assert } from '../../base/assert.js'
-import { callListener, listenerDefectText } from '../../delivery/call-listener.js'
+import { tellListener } from '../../engine/life/tell-listener.js'
 import { systemClock, type Clock } from '../../base/clock.js'
 import { Transcript } from '../../delivery/conversation.js'
 import type { SiteTrouble } from '../../delivery/transport.js'
@@ -139,11 +139,7 @@ export class OutSessions {
     const taken = client.transcript?.take()
     if (taken === undefined) return
     const conversation = { at: this.clock.wallMs(), server: place.name, ...taken }
-    callListener(
-      () => this.#options.onConversation?.(id, conversation),
-      (error) =>
-        process.emitWarning(listenerDefectText('onConversation', error), { code: 'LISTENER_DEFECT' }),
-    )
+    tellListener('onConversation', () => this.#options.onConversation?.(id, conversation))
   }
 
   /** Its transaction is over, or there was none. */

@@ -6,7 +6,7 @@
 
 const lineFeed = 10
 
-/** Without the line feeds. @returns undefined for a line that is longer, as soon as that is known */
+/** Without the line feeds. @returns undefined for a longer line, as soon as that is known */
 export async function* byteLines(
   pieces: AsyncIterable<Buffer>,
   lineBytesMax: number,
