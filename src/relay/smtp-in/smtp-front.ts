@@ -47,11 +47,14 @@ export async function listenSmtpOnThread(
 ): Promise<SmtpListener> {
   const order: ThreadOrder = { options, limits: queue.limits }
   const thread = new Worker(new URL('./smtp-thread.js', import.meta.url), { workerData: order })
-  // As an exception that nobody catches does on one thread.
-  thread.on('error', (error) => {
-    throw error
-  })
   let isClosed = false
+  let refuse: ((error: unknown) => void) | undefined
+  // Once it listens, as an exception that nobody catches does on one thread.
+  thread.on('error', (error) => {
+    if (refuse === undefined) throw error
+    isClosed = true
+    refuse(error)
+  })
   const close = (): void => {
     isClosed = true
     void thread.terminate()
@@ -74,11 +77,14 @@ export async function listenSmtpOnThread(
   }
   answerSubmissions(thread, queue)
   return new Promise((resolve, reject) => {
+    refuse = reject
     thread.on('message', (news: ThreadNews) => {
       if (news.kind === 'trouble') onError(errorOf(news.error))
       else if (news.kind === 'refusal') onRefusal(news.refusal)
-      else if (news.kind === 'listening') resolve({ ports: news.ports, takeUp, closePorts, close })
-      else if (news.kind === 'refused') {
+      else if (news.kind === 'listening') {
+        refuse = undefined
+        resolve({ ports: news.ports, takeUp, closePorts, close })
+      } else if (news.kind === 'refused') {
         close()
         reject(errorOf(news.error))
       }

@@ -53,6 +53,24 @@ test.each([
   expect(await readdir(directory)).toEqual([])
 })
 
+/** Too few for its modules, for what they import, and for the thread of the sessions. */
+test.each([24, 32, 48])('with %i file descriptors it says so, without a trace', async (count) => {
+  const command = `ulimit -n ${count}; exec "$0" "$@"`
+  const words = [process.execPath, waybillPath, 'serve', '--listen', '127.0.0.1:0', '--smtp-thread', 'yes']
+  const { exitCode, stderr } = await runProgram('sh', ['-c', command, ...words], { directory })
+  expect(exitCode).toBe(1)
+  expect(stderr).toMatch(/^waybill: .*EMFILE/m)
+  expect(stderr).not.toMatch(/^ +at /m)
+})
+
+test('SIGHUP is listened to before anything is loaded', async () => {
+  const preload = `process.on('newListener', (name) => name === 'SIGHUP' && process.stderr.write('heard\\n'))`
+  const words = [process.execPath, '--import', `data:text/javascript,${preload}`, waybillPath, 'serve']
+  const command = 'ulimit -n 24; exec "$0" "$@"'
+  const { stderr } = await runProgram('sh', ['-c', command, ...words], { directory })
+  expect(stderr).toMatch(/^heard\nwaybill: it cannot be loaded: EMFILE/)
+})
+
 test('with a release of nodemailer that it cannot use, it does not start', async () => {
   const breaking = join(project(), 'breaking.mjs')
   await writeFile(

@@ -1,10 +1,7 @@
 /** Reloads of `serve`, which SIGHUP and the control socket ask for.
  * Invariant: they take turns, and none begins before the relay takes mail. A request gets a reload
- * that began after it; at most one waits, for all requests meanwhile. It loads next to nothing, for
- * it has to be there before `serve` itself is loaded, which takes some tenths of a second:
- *    1. a unit is started, and certbot's hook reloads it
- *    2. nobody listens to SIGHUP yet
- *    3. the system ends the relay */
+ * that began after it; at most one waits, for all requests meanwhile. One that came before this was
+ * loaded is kept by tools/waybill.ts. */
 import { isatty } from 'node:tty'
 import type { ReloadedFile } from '../../../src/control/protocol.js'
 import { isWaybillError } from '../../../src/errors.js'
@@ -63,11 +60,17 @@ export class Reloads {
 /** Of this process. */
 export const reloads: Reloads = new Reloads()
 
+/** Hang-ups of this process, with those before there was a listener. */
+export interface HangUps {
+  /** That the process was started from: a descriptor of it. */
+  readonly terminal: number | undefined
+  readonly listen: (listener: () => void) => void
+}
+
 /** Instead of ending with it. When the terminal is gone that it was started from, it ends all
  * the same, as every program does: nobody could stop it there any more, and it would keep
  * port and queue. */
-export function reloadAtHangup(): void {
-  const terminal = [0, 1, 2].find((descriptor) => isatty(descriptor))
+export function reloadAtHangup({ terminal, listen }: HangUps): void {
   const hungUp = (): void => {
     if (terminal !== undefined && !isatty(terminal)) {
       process.off('SIGHUP', hungUp)
@@ -79,5 +82,5 @@ export function reloadAtHangup(): void {
       if (!isWaybillError(error)) throw error
     })
   }
-  process.on('SIGHUP', hungUp)
+  listen(hungUp)
 }
