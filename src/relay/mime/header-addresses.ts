@@ -1,4 +1,4 @@
-/** Reads the addresses in the header of a local message, and adds missing domains. Pure.
+/** Reads the addresses in a header, and adds the domains that local programs leave out. Pure.
  * Example: cron's `From: root (Cron Daemon)`.
  * Invariant: only domains are added; an unreadable field stays as it is. No address of a field is
  * skipped, even without a comma: `a@b c@d` are two. Invalid addresses are passed on, and refused by
@@ -20,7 +20,8 @@ export const addressFields: ReadonlySet<string> = new Set([
 /** What ends a word. */
 const specials: ReadonlySet<string> = new Set('"()<>[],;:')
 
-const isBlank = (char: string | undefined): boolean => char !== undefined && /\s/.test(char)
+/** A character may stand for an octet: 0xA0, a blank to `\s`, is a part of `à`. */
+const isBlank = (char: string | undefined): boolean => char !== undefined && /[\t-\r ]/.test(char)
 
 /** Tokens: quoted, a comment with those in it, in angle brackets, an address literal, a separator,
  * space, a word. Not by one regular expression: that needs stack for each octet.
@@ -146,8 +147,14 @@ function wordsOf(tokens: readonly string[]): string[][] {
   return words
 }
 
+/** Nearly all: one address with its domain, with a name before it or without. A long field is read
+ * token by token, because the expression may go back over each of its blanks. */
+const plainField = /^[^:]+:(?:[^"(),:;<>@[\]]*<)?[^"(),:;<>@[\]]+@[^\s"(),:;<>@[\]]+>?\s*$/
+const plainLengthMax = 400
+
 /** @param text the whole field, with its name and line ends */
 export function qualifiedField(text: string, origin: string): string {
+  if (text.length < plainLengthMax && plainField.test(text)) return text
   const start = text.indexOf(':') + 1
   const tokens = tokensOf(text.slice(start))
   if (tokens === undefined) return text
@@ -167,9 +174,9 @@ export function qualifiedField(text: string, origin: string): string {
 }
 
 function qualifiedAddress(tokens: readonly string[], origin: string): string {
-  const isBare = (part: string): boolean => /^[^\s"()<>@]+$/.test(part)
+  const isBare = (part: string): boolean => /^[^\t-\r "()<>@]+$/.test(part)
   const bracketed = tokens.findIndex((part) => part.startsWith('<'))
-  const words = tokens.filter((part) => !/^[\s(]/.test(part))
+  const words = tokens.filter((part) => !/^[\t-\r (]/.test(part))
   const at = bracketed >= 0 ? bracketed : words.length === 1 ? tokens.indexOf(words[0]!) : -1
   return tokens
     .map((part, i) => {

@@ -1,11 +1,13 @@
 /** Completes the header of mail from clients that may relay, as a submission server does (RFC 6409
- * §8): adds a missing Date, Message-ID and From, removes Bcc, Resent-Bcc, Return-Path and
- * Content-Length, and makes a field of a mailbox's `From ` line. Pure.
+ * §8): adds a missing Date, Message-ID and From, and the domain of an address without one; removes
+ * Bcc, Resent-Bcc, Return-Path and Content-Length, and makes a field of a mailbox's `From ` line.
+ * Pure.
  * Invariant: nothing else of the message changes; the whole header was seen, however it came. An
  * added field stands above the others; one that is there is kept.
- * @see Postfix always_add_missing_headers, message_drop_headers */
+ * @see Postfix always_add_missing_headers, message_drop_headers, append_at_myorigin */
 import { leadingFields } from '../../base/header.js'
 import { WaybillError } from '../../errors.js'
+import { addressFields, qualifiedField } from '../mime/header-addresses.js'
 import { dateText } from './received.js'
 
 export interface Completion {
@@ -20,6 +22,9 @@ export interface Completion {
 
 /** Octets that completion adds at most, with a host's name of 255 and a sender of 512. */
 export const completionBytesMax = 1100
+
+/** Octets of added domains; a field that would add more stays as it is. */
+export const domainsBytesMax: number = 16 << 10
 
 /** A longer header is refused, octets: it is held in memory until it is whole. */
 const headerBytesMax = 1 << 20
@@ -72,10 +77,20 @@ export function completed(data: Buffer, prefixBytes: number, completion: Complet
   const { fields, end, isCut } = leadingFields(sent)
   const kept: Buffer[] = [data.subarray(0, prefixBytes), addedTo(fields, completion)]
   let from = 0
-  for (const field of fields) {
-    if (!removedFields.has(field.name)) continue
-    kept.push(sent.subarray(from, field.start))
-    from = field.end
+  let domainsBytes = 0
+  for (const { name, start, end } of fields) {
+    const isRemoved = removedFields.has(name)
+    if (!isRemoved && !addressFields.has(name)) continue
+    kept.push(sent.subarray(from, start))
+    from = isRemoved ? end : start
+    if (isRemoved) continue
+    const text = sent.toString('latin1', start, end)
+    const qualified = qualifiedField(text, completion.hostname)
+    const addedBytes = qualified.length - text.length
+    if (addedBytes === 0 || domainsBytes + addedBytes > domainsBytesMax) continue
+    domainsBytes += addedBytes
+    kept.push(Buffer.from(qualified, 'latin1'))
+    from = end
   }
   kept.push(sent.subarray(from, end))
   const rest = sent.subarray(end)

@@ -23,7 +23,7 @@ import type { AskedRecipient } from '../../base/notification.js'
 import { tellListener } from '../../engine/life/tell-listener.js'
 import type { SubmissionDsn } from '../../engine/accept/submission.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
-import { completed, completionBytesMax } from './completed-header.js'
+import { completed, completionBytesMax, domainsBytesMax } from './completed-header.js'
 import type { StartQueue } from '../etrn.js'
 import type { ExpandedRecipients } from './expanded-recipients.js'
 import {
@@ -140,7 +140,8 @@ export function smtpHandlers(
   const { hostname = machineName(), received = true, dsn = true, clock = systemClock } = options
   hostOption('hostname', hostname)
   const hopCountMax = integerOption('hopCountMax', options.hopCountMax ?? hopCountUsual, 1, 1000)
-  const headerBytes = received ? receivedBytesMax : completes === undefined ? 0 : completionBytesMax
+  const completionBytes = completes === undefined ? 0 : domainsBytesMax + (received ? 0 : completionBytesMax)
+  const headerBytes = completionBytes + (received ? receivedBytesMax : 0)
   const ofAnybody = dsn ? [...senderParameters, ...senderDsnParameters] : senderParameters
   const ofTrusted = [...ofAnybody, ...handlingParameters]
   const ofRcpt = dsn ? recipientDsnParameters : []

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { isMailAddress } from '../../../src/base/mail-address.js'
-import { addressesIn, qualifiedField } from '../../../tools/commands/sendmail/header-addresses.js'
+import { addressesIn, qualifiedField } from '../../../src/relay/mime/header-addresses.js'
 
 test.each([
   ['From: root (Cron Daemon)\r\n', 'From: root@o.example (Cron Daemon)\r\n'],

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { completed, completionBytesMax, HeaderWait } from '../../../src/relay/smtp-in/completed-header.js'
+import {
+  completed,
+  completionBytesMax,
+  domainsBytesMax,
+  HeaderWait,
+} from '../../../src/relay/smtp-in/completed-header.js'
 
 const trace = 'Received: from x\r\n\tby y;\r\n'
 const completion = { sender: 'ada@example.org', unique: 'u1', hostname: 'relay.example.org', atMs: 0 }
@@ -11,7 +16,7 @@ const of = (sent: string): string => {
 const date = 'Date: Thu, 01 Jan 1970 00:00:00 +0000\r\n'
 const messageId = 'Message-ID: <u1@relay.example.org>\r\n'
 const from = 'From: ada@example.org\r\n'
-const all = 'Date: x\r\nmessage-id: <y>\r\nFROM: z\r\n'
+const all = 'Date: x\r\nmessage-id: <y>\r\nFROM: z@example.org\r\n'
 
 test.each([
   ['Subject: x\r\n\r\nbody', `${date}${messageId}${from}Subject: x\r\n\r\nbody`],
@@ -20,6 +25,15 @@ test.each([
   [`${all}\r\nBcc: kept, it is text\r\n`, `${all}\r\nBcc: kept, it is text\r\n`],
   [`${all}Bcc: a@b,\r\n\tc@d\r\nTo: e@f\r\nresent-bcc : g\r\n\r\n`, `${all}To: e@f\r\n\r\n`],
   [`${all}Bcc: a@b\rTo: e@f\n\nbody`, `${all}To: e@f\n\nbody`],
+  [
+    'Date: x\r\nmessage-id: <y>\r\nFrom: ada\r\nTo: grace@b.example,\r\n\tmary, Ann <ann>\r\nX-To: eve\r\n\r\nTo: text',
+    'Date: x\r\nmessage-id: <y>\r\nFrom: ada@relay.example.org\r\nTo: grace@b.example,\r\n\tmary@relay.example.org, Ann <ann@relay.example.org>\r\nX-To: eve\r\n\r\nTo: text',
+  ],
+  [
+    `${all}Bcc: ada\r\nCc: zo\xc3\xa0\r\nTo:\r\n\r\n`,
+    `${all}Cc: zo\xc3\xa0@relay.example.org\r\nTo:\r\n\r\n`,
+  ],
+  [`${all}To: list:;\r\n\r\n`, `${all}To: list:;\r\n\r\n`],
   ['just text\r\n', `${date}${messageId}${from}\r\njust text\r\n`],
   ['\r\nbody', `${date}${messageId}${from}\r\nbody`],
   ['', `${date}${messageId}${from}`],
@@ -46,6 +60,14 @@ test('what is added has a bound', () => {
     })
     expect(whole.length - lines.length).toBeLessThanOrEqual(completionBytesMax)
   }
+})
+
+test('domains that are added have a bound: a field that is too long keeps its names', () => {
+  const short = 'To: ada\r\n'
+  const long = `Cc: ${'a,'.repeat(500_000)}b\r\n`
+  const whole = completed(Buffer.from(`${all}${long}${short}\r\n`), 0, completion).toString()
+  expect(whole).toBe(`${all}${long}To: ada@relay.example.org\r\n\r\n`)
+  expect(domainsBytesMax).toBeGreaterThan(500 * '@relay.example.org'.length)
 })
 
 test('the null sender has an author', () => {

@@ -4,7 +4,7 @@
  * addresses get a domain. Missing Date, Message-ID and From are added. Nothing else changes. */
 import { removedFields } from '../../../src/relay/smtp-in/completed-header.js'
 import { isSigned, shortLines } from './long-lines.js'
-import { addressesIn, addressFields, qualifiedField } from './header-addresses.js'
+import { addressesIn, addressFields, qualifiedField } from '../../../src/relay/mime/header-addresses.js'
 
 export interface Authorship {
   readonly sender: string

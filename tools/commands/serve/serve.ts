@@ -11,6 +11,7 @@ import { Conversations } from '../../../src/delivery/conversation.js'
 import { madeDirectory } from '../../../src/disk/names.js'
 import { isWaybillError, type Change, type ControlOptions, type OpenOptions } from '../../../src/index.js'
 import type { Listener } from '../../../src/relay/listening.js'
+import { domainsBytesMax } from '../../../src/relay/smtp-in/completed-header.js'
 import { receivedBytesMax } from '../../../src/relay/smtp-in/received.js'
 import type { Place } from '../../../src/relay/smtp-in/session-server.js'
 import { listenSmtpOnThread } from '../../../src/relay/smtp-in/smtp-front.js'
@@ -458,7 +459,7 @@ async function runWith(
     ...(parameters.activeCountMax === undefined ? undefined : { activeCountMax: parameters.activeCountMax }),
     proofMs,
     lockWaitMs,
-    dataBytesMax: server.sizeBytesMax + receivedBytesMax,
+    dataBytesMax: server.sizeBytesMax + receivedBytesMax + domainsBytesMax,
     reportingMta: settings.hostname,
     reportRecipients: (sender) => reportRecipientsOf(said.tables.clients, sender),
     requeueRecipients: (recipients) => requeueRecipientsOf(said.tables.clients, recipients),
