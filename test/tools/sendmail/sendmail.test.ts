@@ -140,6 +140,18 @@ test.each<[string, string[], string, Partial<Lying>]>([
     { sender: 'www@example.org', recipients: ['one@example.net'] },
   ],
   [
+    'a caller that says the sender as -f and as -r, the last of which counts',
+    ['-i', '-f', 'first@example.org', '-r', 'second@example.org', 'a@example.net'],
+    text,
+    { sender: 'second@example.org' },
+  ],
+  [
+    'a caller that says it the other way round',
+    ['-i', '-rfirst@example.org', '-f', 'second@example.org', 'a@example.net'],
+    text,
+    { sender: 'second@example.org' },
+  ],
+  [
     'mutt',
     [
       '-oem',

@@ -16,6 +16,8 @@ export interface Option {
   /** All values that it may have, for completion. */
   readonly words?: readonly string[]
   readonly many?: boolean
+  /** Another option, which gets its values: `-r` of sendmail is `-f`. */
+  readonly sameAs?: string
   readonly help: string
 }
 
@@ -66,19 +68,26 @@ export function parseArguments(command: Command, args: readonly string[]): Argum
     tokens: true,
   })
   checkWords(command, words)
-  const { values, positionals } = words
+  const { tokens, positionals } = words
   if (command.operands === undefined && positionals.length > 0)
     throw new UsageError(`unexpected argument '${positionals[0] ?? ''}'`)
-  const given = (name: string): readonly unknown[] => (values[name] as readonly unknown[] | undefined) ?? []
-  const all = (name: string): readonly string[] => given(name).map(String)
+  const given = new Map<string, string[]>()
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue
+    const name = command.options[token.name]?.sameAs ?? token.name
+    const values = given.get(name) ?? []
+    values.push(token.value ?? 'true')
+    given.set(name, values)
+  }
+  const all = (name: string): readonly string[] => given.get(name) ?? []
   for (const [name, { many = false, value }] of Object.entries(command.options)) {
-    if (value !== undefined && !many && given(name).length > 1)
+    if (value !== undefined && !many && all(name).length > 1)
       throw new UsageError(`${flagOf(name)} is given twice`)
   }
   return {
     one: (name) => all(name).at(-1),
     all,
-    isSet: (name) => given(name).length > 0,
+    isSet: (name) => given.has(name),
     names: Object.keys(command.options),
     rest: positionals,
   }

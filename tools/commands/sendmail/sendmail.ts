@@ -97,7 +97,7 @@ export const sendmail: Command = {
     },
     I: { short: 'I', help: 'the same as -bi' },
     v: { short: 'v', help: 'print the fate of the message on standard error' },
-    r: { short: 'r', value: 'SENDER', many: true, help: 'the same as -f' },
+    r: { short: 'r', value: 'SENDER', many: true, sameAs: 'f', help: 'the same as -f' },
     N: {
       short: 'N',
       value: 'WHEN',
@@ -204,7 +204,7 @@ async function submission(args: Arguments, settings: Settings): Promise<number> 
 
 /** The address of -f, which may come with a name. */
 function senderOf(args: Arguments, qualified: (address: string) => string): string {
-  const given = args.one('f') ?? args.one('r')
+  const given = args.one('f')
   if (given === undefined) return senderOfName(userName(), qualified)
   if (/^\s*(?:<\s*>)?\s*$/.test(given)) return ''
   const [address] = addressesIn(given)
