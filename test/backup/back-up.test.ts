@@ -103,6 +103,14 @@ test.each(['copy', 'copy.tar'])(
   },
 )
 
+test('a place that is taken, or not there, is a wrong call of either command', async () => {
+  const { queue, at } = await place()
+  await expect(called(backup, '--queue', queue, '--to', at('.'))).rejects.toThrow('is there already')
+  expect((await called(backup, '--queue', queue, '--to', at('copy'))).exitCode).toBe(0)
+  await expect(called(restore, '--from', at('copy'), '--to', at('.'))).rejects.toThrow('is there already')
+  await expect(called(restore, '--from', at('none'), '--to', at('new'))).rejects.toThrow('no such file')
+})
+
 test('a listener of progress that throws ends no backup', async () => {
   const { queue: directory, at } = await place()
   const queue = await opened(directory)

@@ -16,7 +16,7 @@ import { bashCompletion } from '../../../tools/commands/help/completion-bash.js'
 import { fishCompletion } from '../../../tools/commands/help/completion-fish.js'
 import { completedCommands } from '../../../tools/commands/help/completion-words.js'
 import { zshCompletion } from '../../../tools/commands/help/completion-zsh.js'
-import { helpOf, overviewOf } from '../../../tools/commands/help/help-text.js'
+import { columnCount, helpOf, overviewOf } from '../../../tools/commands/help/help-text.js'
 import { manPageOf } from '../../../tools/commands/help/man-page.js'
 
 const groups = await loadAll()
@@ -50,25 +50,29 @@ test('a command is found by one word or two', () => {
 
 test('the overview has every command with its summary', () => {
   const overview = overviewOf(commandGroups)
-  const lines = overview.split('\n').map((line) => line.replace(/ +/g, ' '))
+  const entries = overview.replace(/\n {4,}/g, ' ').split('\n')
+  const lines = entries.map((line) => line.replace(/ +/g, ' '))
   for (const { name, summary } of all) expect(lines).toContain(` ${name} ${summary}`)
+  expect(overview.split('\n').filter(({ length }) => length > columnCount)).toEqual([])
 })
 
 test.each(all.map((named) => [named.name, named] as const))(
   'the help of %s has its options',
   (name, named) => {
     const text = helpOf(named)
-    expect(text).toContain(`usage: waybill ${name} ${named.command.synopsis}\n`)
+    const usage = text.slice(0, text.indexOf('\n\n')).replace(/\s+/g, ' ')
+    const forms = named.command.synopsis.split('\n')
+    expect(usage).toBe(`usage: waybill ${name} ${forms.join(` waybill ${name} `)}`)
     for (const flag of flagsOf(named)) expect(text).toMatch(new RegExp(`^ .*${flag}\\b`, 'm'))
   },
 )
 
 test.each(all.map((named) => [named.name, named] as const))(
-  'the help of %s has no gap, and no line of its notes is too wide for a terminal of 130 columns',
+  'the help of %s has no gap, and no line that is too wide for a terminal of 80 columns',
   (_, named) => {
-    const { command } = named
-    expect(helpOf(named)).not.toContain('\n\n\n')
-    expect((command.notes ?? '').split('\n').filter(({ length }) => length > 130)).toEqual([])
+    const text = helpOf(named)
+    expect(text).not.toContain('\n\n\n')
+    expect(text.split('\n').filter(({ length }) => length > columnCount)).toEqual([])
   },
 )
 
@@ -182,6 +186,9 @@ test.each<[string, readonly string[]]>([
   ['waybill log rescue --to in', ['inner']],
   ['waybill completion ', ['bash', 'zsh', 'fish']],
   ['waybill help log', ['log']],
+  ['waybill help log ', ['stat', 'dump', 'tail', 'history', 'at', 'verify', 'map', 'rescue']],
+  ['waybill help log v', ['verify']],
+  ['waybill help policy ', ['check', 'explain']],
   ['waybill qshape hol', ['hold']],
   ['waybill nothing ', []],
 ])('bash completes "%s"', (line, offers) => {

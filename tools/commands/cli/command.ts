@@ -50,6 +50,13 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
+/** The only operand. @param what it is, for the error @throws UsageError */
+export function oneOperand({ rest }: Arguments, what: string): string {
+  const [given, ...more] = rest
+  if (given === undefined || more.length > 0) throw new UsageError(`expected one ${what}`)
+  return given
+}
+
 /** `-f`, `--queue`. */
 export const flagOf = (option: string): string => (option.length === 1 ? `-${option}` : `--${option}`)
 

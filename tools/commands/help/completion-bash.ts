@@ -26,6 +26,16 @@ ${pairs(commands)
   )
   .join('\n')}
   esac
+  if ((COMP_CWORD == 3)); then
+    case "$name $prev" in
+${pairs(commands)
+  .map(
+    ([first, seconds]) =>
+      `    'help ${first}') mapfile -t COMPREPLY < <(compgen -W '${seconds.join(' ')}' -- "$cur"); return ;;`,
+  )
+  .join('\n')}
+    esac
+  fi
   case "$name $prev" in
 ${commands.flatMap(valueCases).join('\n')}
   esac

@@ -85,7 +85,7 @@ function argumentsOf({ synopsis, options }: Command, commandNames: readonly stri
   )
   const tokens = synopsis
     .replace(/[[\]…]|(?<= )\|(?= )/g, ' ')
-    .split(/ +/)
+    .split(/\s+/)
     .filter((token) => token !== '')
   for (let i = 0; i < tokens.length; i++) {
     const token = tokens[i]!

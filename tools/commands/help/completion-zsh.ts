@@ -40,6 +40,15 @@ ${inPairs
   )
   .join('\n')}
   esac
+  case $name:$CURRENT:$words[2] in
+${inPairs
+  .map(
+    ([first, seconds]) => `    help:3:${first})
+      compadd -- ${seconds.join(' ')}
+      return ;;`,
+  )
+  .join('\n')}
+  esac
   case $name in
 ${commands
   .map(

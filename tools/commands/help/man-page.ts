@@ -56,8 +56,10 @@ export function manPageOf(groups: readonly LoadedGroup[], version: string): stri
 }
 
 function sectionOf({ name, summary, command }: NamedCommand): string[] {
+  const [form = '', ...otherForms] = command.synopsis.split('\n').map(escaped)
   return [
-    `.SS "waybill ${escaped(name)} ${escaped(command.synopsis)}"`,
+    `.SS "waybill ${escaped(name)} ${form}"`,
+    ...otherForms.flatMap((other) => [`.B "waybill ${escaped(name)} ${other}"`, '.PP']),
     ...paragraph(`${summary[0]!.toUpperCase()}${summary.slice(1)}.`),
     ...Object.entries(command.options).flatMap(([long, option]) => optionOf(long, option)),
     ...(command.notes === undefined ? [] : ['.PP', ...paragraph(command.notes)]),

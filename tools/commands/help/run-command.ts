@@ -4,7 +4,7 @@ import { nearestName } from '../cli/nearest-name.js'
 import { wordsOf } from '../cli/called-as.js'
 import { commandGroups, commandNameIn, commandNames, loadCommand } from './catalogue.js'
 import { lineOf, parseArguments, UsageError, wayOutOf } from '../cli/command.js'
-import { helpOf, overviewOf } from './help-text.js'
+import { helpOf, overviewOf, usageOf } from './help-text.js'
 import { print } from '../text/output.js'
 import { queueOfEnvironment } from '../cli/queue-path.js'
 import { reloadAtHangup, type HangUps } from '../serve/reload.js'
@@ -44,7 +44,7 @@ async function main(words: readonly string[], hangUps: HangUps): Promise<number 
   } catch (error) {
     if (!(error instanceof UsageError || isWaybillError(error, 'OPTION_INVALID'))) throw error
     process.stderr.write(
-      `waybill ${name}: ${error.message}\nusage: waybill ${name} ${command.synopsis}\n` +
+      `waybill ${name}: ${error.message}\n${usageOf(name, command)}\n` +
         `\`waybill ${name} --help\` explains it\n`,
     )
     return command.usageExitCode ?? 2

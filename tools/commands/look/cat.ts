@@ -8,7 +8,7 @@ import type { QueuedMessage } from '../../../src/inspect/messages/queued-message
 import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
 import { spoolPath } from '../../../src/directory/paths.js'
 import { recipientWords, senderWords } from '../../../src/relay/smtp-out/dsn-words.js'
-import { UsageError } from '../cli/command.js'
+import { oneOperand } from '../cli/command.js'
 import {
   complainOf,
   exits,
@@ -40,14 +40,12 @@ export const cat: InspectCommand = inspectCommand(
     },
     notes: 'Data is shown only if its checksum is right. A missing message ends it with 1.',
   },
+  (args) => oneOperand(args, 'message id').toUpperCase(),
   show,
 )
 
-async function show(inspected: Inspected): Promise<number> {
+async function show(inspected: Inspected, id: string): Promise<number> {
   const { directory, args, out, report, progress, surroundings } = inspected
-  const [given, ...more] = args.rest
-  if (given === undefined || more.length > 0) throw new UsageError('expected one message id')
-  const id = given.toUpperCase()
   const parts = ['e', 'h', 'b'].filter((part) => args.isSet(part))
   const wants = (part: string): boolean => parts.length === 0 || parts.includes(part)
   const snapshot = await takeSnapshot(directory)

@@ -23,6 +23,7 @@ export const history: InspectCommand = inspectCommand(
     notes:
       'Works beside a relay, and without one. A relay keeps it with --history. Oldest first; without any entry it ends with 1.',
   },
+  wishesOf,
   show,
 )
 
@@ -40,10 +41,25 @@ function selectorOf(args: Arguments): HistorySelector {
   return Object.fromEntries(given)
 }
 
-async function show({ directory, args, out, surroundings }: Inspected): Promise<number> {
-  const selector = selectorOf(args)
+interface Wishes {
+  readonly selector: HistorySelector
+  readonly limit: number
+}
+
+/** @throws UsageError */
+function wishesOf(args: Arguments): Wishes {
   const limit = args.one('limit')
-  let left = limit === undefined ? Infinity : parseCount('limit', limit, 1)
+  return {
+    selector: selectorOf(args),
+    limit: limit === undefined ? Infinity : parseCount('limit', limit, 1),
+  }
+}
+
+async function show(
+  { directory, args, out, surroundings }: Inspected,
+  { selector, limit }: Wishes,
+): Promise<number> {
+  let left = limit
   let after = args.one('after')
   let entryCount = 0
   try {

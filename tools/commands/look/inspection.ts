@@ -7,7 +7,7 @@ import type { Finding, Report } from '../../../src/inspect/damage/finding.js'
 import { QueueDirectory } from '../../../src/inspect/queue/queue-directory.js'
 import {
   lineOf,
-  UsageError,
+  oneOperand,
   wayOutOf,
   wayOutOfDamage,
   type Arguments,
@@ -49,17 +49,25 @@ export interface InspectCommand extends Command {
   runIn(args: Arguments, surroundings: Surroundings): Promise<number>
 }
 
+/** Of a command without arguments of which one could be wrong. */
+export const unchecked = (): undefined => undefined
+
 /** @param command with `positionalQueue` the queue is the first argument, not an option
+ * @param check reads the arguments before the queue is looked for, @throws UsageError
  * @param inspect returns an exit code; damage that it reported makes a 0 a 1 */
-export function inspectCommand(
+export function inspectCommand<T>(
   { positionalQueue = false, ...command }: Omit<Command, 'run'> & { readonly positionalQueue?: boolean },
-  inspect: (inspected: Inspected) => Promise<number>,
+  check: (args: Arguments, surroundings: Surroundings) => T,
+  inspect: (inspected: Inspected, checked: T) => Promise<number>,
 ): InspectCommand {
   // qshape has -c as in Postfix, where it names a directory, too.
   const pathOf = (args: Arguments): string =>
-    positionalQueue ? onlyOf(args) : (args.one('c') ?? queuePathOf(args))
-  const runIn = (args: Arguments, surroundings: Surroundings): Promise<number> =>
-    run(pathOf(args), args, surroundings, inspect)
+    positionalQueue ? oneOperand(args, 'queue directory') : (args.one('c') ?? queuePathOf(args))
+  const runIn = async (args: Arguments, surroundings: Surroundings): Promise<number> => {
+    const path = pathOf(args)
+    const checked = check(args, surroundings)
+    return run(path, args, surroundings, (inspected) => inspect(inspected, checked))
+  }
   return {
     ...command,
     options: positionalQueue ? command.options : { ...queueOption, ...command.options },
@@ -67,12 +75,6 @@ export function inspectCommand(
     run: (args) => runIn(args, processSurroundings()),
     runIn,
   }
-}
-
-function onlyOf({ rest }: Arguments): string {
-  const [path, ...more] = rest
-  if (path === undefined || more.length > 0) throw new UsageError('expected one queue directory')
-  return path
 }
 
 async function run(

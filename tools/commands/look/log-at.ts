@@ -10,7 +10,7 @@ import {
 } from '../../../src/inspect/messages/waiting-recipients.js'
 import { isStillNeeded, snapshotAt } from '../../../src/inspect/records/past.js'
 import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
-import { UsageError } from '../cli/command.js'
+import { oneOperand, UsageError, type Arguments } from '../cli/command.js'
 import {
   complainOf,
   exits,
@@ -30,14 +30,19 @@ export const logAt: InspectCommand = inspectCommand(
       'Positions are those of `log dump`. Recycled mail is left out. A position that the journal\n' +
       'does not reach any more, or not yet, ends it with 1.',
   },
+  positionOf,
   show,
 )
 
-async function show(inspected: Inspected): Promise<number> {
-  const { directory, args, out, report, surroundings } = inspected
-  const [text, ...more] = args.rest
-  if (text === undefined || more.length > 0) throw new UsageError('expected one position')
+/** @throws UsageError */
+function positionOf(args: Arguments): string {
+  const text = oneOperand(args, 'position')
   if (!/^\d{1,15}$/.test(text)) throw new UsageError(`'${text}' is no position: a number`)
+  return text
+}
+
+async function show(inspected: Inspected, text: string): Promise<number> {
+  const { directory, args, out, report, surroundings } = inspected
   const now = await takeSnapshot(directory)
   for (const finding of now.findings) report(finding)
   const past = await snapshotAt(directory, now, position(Number(text)))

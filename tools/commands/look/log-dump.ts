@@ -35,14 +35,32 @@ export const logDump: InspectCommand = inspectCommand(
       'Each line: position, time, kind, lane, fields that are not zero or empty. Data is not shown, only its length.\n' +
       'With --json every field; FORMAT.md explains them.',
   },
+  wishesOf,
   dump,
 )
 
-async function dump(inspected: Inspected): Promise<number> {
+interface Wishes {
+  readonly from: number
+  readonly to: number
+  readonly wanted: readonly string[]
+}
+
+/** @throws UsageError */
+function wishesOf(args: Arguments): Wishes {
+  return {
+    from: positionOf(args, 'from') ?? 0,
+    to: positionOf(args, 'to') ?? Infinity,
+    wanted: kindsOf(args),
+  }
+}
+
+/** @throws UsageError */
+export function kindsOf(args: Arguments): readonly string[] {
+  return args.all('kind').map((kind) => parseWord('kind', kind, Object.keys(kinds)))
+}
+
+async function dump(inspected: Inspected, { from, to, wanted }: Wishes): Promise<number> {
   const { directory, args, out, report } = inspected
-  const from = positionOf(args, 'from') ?? 0
-  const to = positionOf(args, 'to') ?? Infinity
-  const wanted = args.all('kind').map((kind) => parseWord('kind', kind, Object.keys(kinds)))
   const isWanted = filterOf(wanted, args.one('id')?.toUpperCase(), report)
   const json = args.isSet('json')
   const snapshot = await takeSnapshot(directory)

@@ -1,7 +1,7 @@
 /** `waybill log history ID`: shows all records of a message that are still on disk. */
 import { historyOf } from '../../../src/inspect/records/history.js'
 import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
-import { UsageError } from '../cli/command.js'
+import { oneOperand } from '../cli/command.js'
 import {
   complainOf,
   exits,
@@ -21,14 +21,12 @@ export const logHistory: InspectCommand = inspectCommand(
     notes:
       'Reports on the message are shown with it. Recycled records are gone; a message without any record ends it with 1.',
   },
+  (args) => oneOperand(args, 'message id').toUpperCase(),
   show,
 )
 
-async function show(inspected: Inspected): Promise<number> {
+async function show(inspected: Inspected, id: string): Promise<number> {
   const { directory, args, out, report, surroundings, progress } = inspected
-  const [given, ...more] = args.rest
-  if (given === undefined || more.length > 0) throw new UsageError('expected one message id')
-  const id = given.toUpperCase()
   const snapshot = await takeSnapshot(directory)
   for (const finding of snapshot.findings) report(finding)
   let read = 0

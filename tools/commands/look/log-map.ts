@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { logStatistics, type LogStatistics } from '../../../src/inspect/figures/log-statistics.js'
 import { segmentMap, type MapMark, type MapRow } from '../../../src/inspect/figures/segment-map.js'
 import { takeSnapshot, type Snapshot } from '../../../src/inspect/queue/snapshot.js'
-import { UsageError } from '../cli/command.js'
+import { oneOperand } from '../cli/command.js'
 import { shownQueue } from '../cli/shown-queue.js'
 import { complainOf, exits, inspectCommand, type InspectCommand, type Inspected } from './inspection.js'
 import { bytesText, durationText } from '../text/shown-text.js'
@@ -17,13 +17,12 @@ export const logMap: InspectCommand = inspectCommand(
       'Boxes are as wide as their files are long. A segment is live as a whole, and passed as far as nothing in it is needed any more.\n' +
       '`-` writes to standard output. A browser shows more of a box under the pointer.',
   },
+  (args) => oneOperand(args, 'FILE: where to draw'),
   draw,
 )
 
-async function draw(inspected: Inspected): Promise<number> {
-  const { directory, args, out, report, path } = inspected
-  const [file, ...more] = args.rest
-  if (file === undefined || more.length > 0) throw new UsageError('missing FILE: where to draw')
+async function draw(inspected: Inspected, file: string): Promise<number> {
+  const { directory, out, report, path } = inspected
   const snapshot = await takeSnapshot(directory)
   for (const finding of snapshot.findings) report(finding)
   const logs = await logStatistics(directory, snapshot, report)

@@ -17,7 +17,7 @@ import type { QueueDirectory } from '../../../src/inspect/queue/queue-directory.
 import type { QueuedMessage } from '../../../src/inspect/messages/queued-message.js'
 import { takeSnapshot, type Snapshot } from '../../../src/inspect/queue/snapshot.js'
 import type { EnvelopeTerms } from '../../../src/record/terms.js'
-import { lineOf, UsageError } from '../cli/command.js'
+import { lineOf, UsageError, type Arguments } from '../cli/command.js'
 import { shownQueue } from '../cli/shown-queue.js'
 import {
   exits,
@@ -47,6 +47,7 @@ export const logRescue: InspectCommand = inspectCommand(
       'damage, with its place.',
     positionalQueue: true,
   },
+  newPlaceOf,
   rescue,
 )
 
@@ -60,10 +61,15 @@ interface Tally {
 /** Lines about single messages. */
 const lostShownMax = 1000
 
-async function rescue(inspected: Inspected): Promise<number> {
-  const { directory, path, args, report, progress, surroundings } = inspected
+/** @throws UsageError */
+function newPlaceOf(args: Arguments): string {
   const to = args.one('to')
-  if (to === undefined) throw new UsageError('--to DIR is required: the new queue')
+  if (to === undefined || to === '') throw new UsageError('--to DIR is required: the new queue')
+  return to
+}
+
+async function rescue(inspected: Inspected, to: string): Promise<number> {
+  const { directory, path, report, progress, surroundings } = inspected
   if (`${await placeOf(to)}/`.startsWith(`${await placeOf(path)}/`))
     throw new UsageError(`${to} is inside the old queue, which is only read`)
   const disk = surroundings.openDisk(to)

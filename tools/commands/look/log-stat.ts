@@ -12,6 +12,7 @@ import {
   exits,
   inspectCommand,
   jsonOption,
+  unchecked,
   type InspectCommand,
   type Inspected,
 } from './inspection.js'
@@ -22,6 +23,7 @@ export const logStat: InspectCommand = inspectCommand(
     synopsis: '[--queue DIR] [--json] [--quick]',
     options: { ...jsonOption, quick: { help: 'without the records by kind, for which everything is read' } },
   },
+  unchecked,
   show,
 )
 

@@ -13,7 +13,9 @@ import {
   type Inspected,
 } from './inspection.js'
 import { recordJson, recordLine } from '../text/record-text.js'
-import { parseCount, parseWord } from '../cli/values.js'
+import type { Arguments } from '../cli/command.js'
+import { parseCount } from '../cli/values.js'
+import { kindsOf } from './log-dump.js'
 
 /** The exit code of a shell for a command that SIGINT ended. */
 const interruptedExitCode = 130
@@ -33,13 +35,22 @@ export const logTail: InspectCommand = inspectCommand(
       'Records are shown once the batch that they stand in is whole. It reads; the relay does not notice.\n' +
       'With -f it ends with 130, when it is interrupted.',
   },
+  wishesOf,
   show,
 )
 
-async function show(inspected: Inspected): Promise<number> {
+interface Wishes {
+  readonly count: number
+  readonly wanted: readonly string[]
+}
+
+/** @throws UsageError */
+function wishesOf(args: Arguments): Wishes {
+  return { count: parseCount('n', args.one('n') ?? '10', 0), wanted: kindsOf(args) }
+}
+
+async function show(inspected: Inspected, { count, wanted }: Wishes): Promise<number> {
   const { directory, path, args, out, report, findings, surroundings } = inspected
-  const count = parseCount('n', args.one('n') ?? '10', 0)
-  const wanted = args.all('kind').map((kind) => parseWord('kind', kind, Object.keys(kinds)))
   const json = args.isSet('json')
   const isWanted = ({ kind }: LoggedRecord): boolean => wanted.length === 0 || wanted.includes(kind)
   const write = async (records: readonly LoggedRecord[]): Promise<void> => {

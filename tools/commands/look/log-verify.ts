@@ -5,6 +5,7 @@ import {
   exits,
   inspectCommand,
   jsonOption,
+  unchecked,
   sentenceOf,
   type InspectCommand,
   type Inspected,
@@ -21,6 +22,7 @@ export const logVerify: InspectCommand = inspectCommand(
       'A torn tail is what a crash leaves: its bytes were never settled, and the next start cuts them. Damage to the very last\n' +
       'batch cannot be told from it. What lies before the newest restart positions is garbage, and is not judged.',
   },
+  unchecked,
   show,
 )
 

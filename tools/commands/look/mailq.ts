@@ -50,6 +50,7 @@ const ofFiles: InspectCommand = inspectCommand(
       'nexthop of a recipient; ret and envid, and notify and orcpt of a recipient, where the sender asked for them (DSN).\n' +
       'With --from ids, channels, hosts and the indexes of recipients are listed: the format has no more.',
   },
+  (args, { nowMs }) => wishesOf(args, nowMs()),
   list,
 )
 
@@ -65,9 +66,8 @@ export const mailq: InspectCommand = {
   run: (args) => mailq.runIn(args, processSurroundings()),
 }
 
-async function list(inspected: Inspected): Promise<number> {
-  const { directory, path, args, out, surroundings, report, progress } = inspected
-  const wishes = wishesOf(args, surroundings.nowMs())
+async function list(inspected: Inspected, wishes: Wishes): Promise<number> {
+  const { directory, path, out, report, progress } = inspected
   const { selection, limit, json } = wishes
   // Before the snapshot, which then shows what has happened by now.
   const relay = await RelayRoutes.of(path)

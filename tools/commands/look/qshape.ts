@@ -4,7 +4,8 @@ import { countAges } from '../../../src/inspect/figures/message-ages.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'
 import { selectsLane, type MetMessage, type Selection } from '../../../src/inspect/messages/queued-message.js'
 import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
-import { UsageError } from '../cli/command.js'
+import { UsageError, type Arguments } from '../cli/command.js'
+import type { Surroundings } from '../text/output.js'
 import {
   complainOf,
   exits,
@@ -41,6 +42,7 @@ export const qshape: InspectCommand = inspectCommand(
       'LANE is incoming, active, deferred, hold, or the number of a lane; without one, incoming and active are shown.\n' +
       'T is the total, each further column the mail younger than so many minutes.',
   },
+  wishesOf,
   show,
 )
 
@@ -50,25 +52,40 @@ const domainWidthMin = 18
 const firstMsOf = (text: string): number =>
   /^\d{1,7}$/.test(text) ? Number(text) * 60_000 : parseDurationOption('t', text)
 
-async function show(inspected: Inspected): Promise<number> {
-  const { directory, args, out, report, progress, surroundings } = inspected
-  const wanted: readonly Selection['lane'][] =
-    args.rest.length > 0 ? args.rest.map(laneOf) : ['incoming', 'active']
-  const bucketCount = parseCount('b', args.one('b') ?? '10', 2)
+interface Wishes {
+  readonly wanted: readonly Selection['lane'][]
+  readonly bucketCount: number
+  readonly firstMs: number
+  readonly shownMax: number
+  readonly width: number
+  readonly stepCount: number | undefined
+  readonly parentsMin: number
+}
+
+/** @throws UsageError */
+function wishesOf(args: Arguments, { isTerminal }: Surroundings): Wishes {
+  const countOf = (option: string, otherwise: string, least: number): number =>
+    parseCount(option, args.one(option) ?? otherwise, least)
+  const bucketCount = countOf('b', '10', 2)
   if (bucketCount > 60) throw new UsageError('-b is at most 60')
   const firstMs = firstMsOf(args.one('t') ?? '5')
   if (firstMs <= 0) throw new UsageError('-t must be greater than 0')
-  const shownMax = args.isSet('n')
-    ? parseCount('n', args.one('n') ?? '', 1)
-    : surroundings.isTerminal
-      ? 20
-      : Infinity
-  const width = parseCount('w', args.one('w') ?? '80', 1)
+  const stepCount = args.isSet('N') ? countOf('N', '', 1) : undefined
+  return {
+    wanted: args.rest.length > 0 ? args.rest.map(laneOf) : ['incoming', 'active'],
+    bucketCount,
+    firstMs,
+    shownMax: args.isSet('n') ? countOf('n', '', 1) : isTerminal ? 20 : Infinity,
+    width: countOf('w', '80', 1),
+    stepCount: isTerminal ? stepCount : undefined,
+    parentsMin: args.isSet('p') || args.isSet('m') ? countOf('m', `${subdomainCountUsual}`, 1) : 0,
+  }
+}
+
+async function show(inspected: Inspected, wishes: Wishes): Promise<number> {
+  const { directory, args, out, report, progress, surroundings } = inspected
+  const { wanted, bucketCount, firstMs, shownMax, width, stepCount, parentsMin } = wishes
   const bySender = args.isSet('s')
-  const stepCount =
-    args.isSet('N') && surroundings.isTerminal ? parseCount('N', args.one('N')!, 1) : undefined
-  const parentsMin =
-    args.isSet('p') || args.isSet('m') ? parseCount('m', args.one('m') ?? `${subdomainCountUsual}`, 1) : 0
   const ages = new AgeTable(bucketCount, firstMs, args.isSet('l'))
   const nowMs = surroundings.nowMs()
   const snapshot = await takeSnapshot(directory)

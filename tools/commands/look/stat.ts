@@ -8,6 +8,7 @@ import {
   exits,
   inspectCommand,
   jsonOption,
+  unchecked,
   type InspectCommand,
   type Inspected,
 } from './inspection.js'
@@ -19,6 +20,7 @@ export const stat: InspectCommand = inspectCommand(
     synopsis: '[--queue DIR] [--json]',
     options: jsonOption,
   },
+  unchecked,
   show,
 )
 

@@ -6,9 +6,10 @@ import { backUp, type BackupReport, type KeptFiles } from '../../../src/backup/b
 import { endOfJournal } from '../../../src/backup/plan.js'
 import { ControlClient } from '../../../src/control/client.js'
 import { queueLockName, readQueueHeader } from '../../../src/directory/header.js'
-import { WaybillError } from '../../../src/errors.js'
+import { isWaybillError, WaybillError } from '../../../src/errors.js'
 import { isStoreUrl } from '../../../src/store/is-store-url.js'
 import { UsageError, type Arguments } from '../cli/command.js'
+import { queuePathOf } from '../cli/queue-path.js'
 import { actAsOwner } from '../cli/queue-owner.js'
 import { exits, jsonOption } from '../look/inspection.js'
 import { bytesText, fullTime } from '../text/shown-text.js'
@@ -37,13 +38,12 @@ export const backup: OperatingCommand = operatingCommand(
 function check(args: Arguments): string {
   const to = args.one('to')
   if (to === undefined || to === '') throw new UsageError('--to says where the backup goes')
+  if (isStoreUrl(queuePathOf(args))) throw new UsageError('a queue in a store is backed up with the database')
   return to
 }
 
 async function operate(operating: Operating, to: string): Promise<number> {
   const { path, args, out, surroundings } = operating
-  const isInStore: boolean = isStoreUrl(path)
-  if (isInStore) throw new UsageError('a queue in a store is backed up with the database')
   await actAsOwner(path)
   const disk = surroundings.openDisk(path)
   const progress = new Progress(surroundings)
@@ -54,6 +54,9 @@ async function operate(operating: Operating, to: string): Promise<number> {
       { disk, directory: path, clock: systemClock, keep: () => kept(operating, disk) },
       { to, signal: stop, onProgress: (done, all) => progress.show(done, all) },
     )
+  } catch (error) {
+    if (isWaybillError(error, 'OPTION_INVALID')) throw new UsageError(error.message)
+    throw error
   } finally {
     progress.end()
     disk.abandon()

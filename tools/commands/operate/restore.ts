@@ -3,7 +3,7 @@
  * in which something is damaged. */
 import { countText, nounText } from '../../../src/base/text.js'
 import { openBackup, previewOf, restoreInto, type Backup, type Preview } from '../../../src/backup/restore.js'
-import { isWaybillError } from '../../../src/errors.js'
+import { isWaybillError, type WaybillError } from '../../../src/errors.js'
 import type { Finding } from '../../../src/inspect/damage/finding.js'
 import { addressesIn } from '../../../src/inspect/messages/waiting-recipients.js'
 import { lineOf, UsageError, type Arguments, type Command } from '../cli/command.js'
@@ -61,11 +61,16 @@ async function runIn(args: Arguments, surroundings: Surroundings): Promise<numbe
   } catch (error) {
     if (error instanceof OutputClosed) return exits.wrong
     if (!isWaybillError(error)) throw error
+    if (isUsage(error, wanted)) throw new UsageError(error.message)
     await out.flush().catch(() => undefined)
     surroundings.complain(`waybill restore: ${lineOf(error)}\n`)
     return exits.wrong
   }
 }
+
+/** There is no such backup, or a queue is there already. */
+const isUsage = ({ code, place }: WaybillError, { from }: Wanted): boolean =>
+  code === 'OPTION_INVALID' || (code === 'DISK_FAILED' && place.errno === 'ENOENT' && place.path === from)
 
 async function restoring(
   { from, to }: Wanted,

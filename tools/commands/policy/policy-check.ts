@@ -1,9 +1,9 @@
 /** `waybill policy check FILE`: checks a ZMailer scheduler configuration. */
 import { countText } from '../../../src/base/text.js'
 import { zmailerPolicy, zmailerPolicyProblems } from '../../../src/index.js'
-import type { Arguments, Command } from '../cli/command.js'
+import { oneOperand, type Arguments, type Command } from '../cli/command.js'
 import { Output, processSurroundings, type Surroundings } from '../text/output.js'
-import { fileOperand, policyTextOf, problemLine } from './policy-file.js'
+import { policyTextOf, problemLine } from './policy-file.js'
 
 export const policyCheck: Command = {
   synopsis: '[--json] FILE',
@@ -20,7 +20,7 @@ export async function check(
   args: Arguments,
   surroundings: Pick<Surroundings, 'write'> = processSurroundings(),
 ): Promise<number> {
-  const path = fileOperand(args.rest)
+  const path = oneOperand(args, 'FILE')
   const text = await policyTextOf(path)
   const problems = zmailerPolicyProblems(text)
   const policy = problems.length === 0 ? zmailerPolicy(text) : undefined

@@ -4,7 +4,7 @@ import { zmailerPolicy } from '../../../src/index.js'
 import { UsageError, type Arguments, type Command } from '../cli/command.js'
 import { Output, processSurroundings, type Surroundings } from '../text/output.js'
 import { explanationText } from './explanation-text.js'
-import { fileOperand, policyTextOf, problemLines } from './policy-file.js'
+import { policyTextOf, problemLines } from './policy-file.js'
 
 export const policyExplain: Command = {
   synopsis: '[--json] FILE CHANNEL/HOST',
@@ -43,8 +43,9 @@ function operandsOf(rest: readonly string[]): {
   readonly path: string
   readonly address: readonly [transport: string, nexthop: string]
 } {
-  const path = fileOperand(rest.slice(0, 1))
-  const [, transport = '', nexthop = ''] = /^([^/]+)\/(.+)$/.exec(rest[1] ?? '') ?? []
-  if (transport === '' || rest.length !== 2) throw new UsageError('expected FILE and CHANNEL/HOST')
+  const [path, text = '', ...others] = rest
+  const [, transport = '', nexthop = ''] = /^([^/]+)\/(.+)$/.exec(text) ?? []
+  if (path === undefined || transport === '' || others.length > 0)
+    throw new UsageError('expected FILE and CHANNEL/HOST')
   return { path, address: [transport, nexthop] }
 }

@@ -4,13 +4,6 @@ import { zmailerPolicyProblems, type PolicyProblem } from '../../../src/index.js
 import { lineOf, UsageError } from '../cli/command.js'
 import { givenFile } from '../text/given-file.js'
 
-/** @returns the only operand @throws UsageError */
-export function fileOperand(operands: readonly string[]): string {
-  const [path, ...others] = operands
-  if (path === undefined || others.length > 0) throw new UsageError('expected one FILE')
-  return path
-}
-
 /** @throws UsageError when it cannot be read as text */
 export async function policyTextOf(path: string): Promise<string> {
   try {

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { formatHash, hashOf } from '../../../src/relay/tables/password-hash.js'
 import { isUserName, nameLengthMax } from '../../../src/relay/tables/users.js'
-import { UsageError, type Arguments, type Command } from '../cli/command.js'
+import { oneOperand, UsageError, type Arguments, type Command } from '../cli/command.js'
 import { print } from '../text/output.js'
 import { replaceLine } from './replaced-line.js'
 
@@ -29,8 +29,7 @@ export const password: Command = {
 const passwordBytesMax = 1024
 
 async function run(args: Arguments): Promise<number> {
-  const [name, ...others] = args.rest
-  if (name === undefined || others.length > 0) throw new UsageError('expected one NAME')
+  const name = oneOperand(args, 'NAME')
   if (!isUserName(name))
     throw new UsageError(
       `'${name}' is no NAME: at most ${nameLengthMax} characters, no blank, no colon, and no # before it`,

@@ -1,7 +1,7 @@
 /** `waybill token`: a token for the HTTP API, and the line by which `serve --http-tokens` knows it.
  * Invariant: the token is shown once and stored nowhere; the file has its hash. */
 import { newToken, isTokenName, scopes, scopesIn, tokenLine } from '../../../src/http/wire/tokens.js'
-import { UsageError, type Arguments, type Command } from '../cli/command.js'
+import { oneOperand, UsageError, type Arguments, type Command } from '../cli/command.js'
 import { parseDurationOption } from '../cli/values.js'
 import { print } from '../text/output.js'
 import { replaceLine } from './replaced-line.js'
@@ -27,8 +27,7 @@ export const token: Command = {
 }
 
 async function run(args: Arguments): Promise<number> {
-  const [name, ...others] = args.rest
-  if (name === undefined || others.length > 0) throw new UsageError('expected one NAME')
+  const name = oneOperand(args, 'NAME')
   if (!isTokenName(name))
     throw new UsageError(`'${name}' is no NAME: at most 64 letters, digits, and . _ @ + -`)
   const given = scopesIn(args.one('scopes') ?? 'read', (reason) => new UsageError(`--scopes: ${reason}`))
