@@ -5,6 +5,7 @@
 import type { Server } from 'node:http'
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { systemClock, type Clock } from '../base/clock.js'
+import { utf8Text } from '../base/text.js'
 import type { Queue } from '../queue.js'
 import { listening, type Listener } from '../relay/listening.js'
 import type { Certificate } from '../relay/smtp-in/session-server.js'
@@ -25,6 +26,7 @@ import type { Inspect } from './inspection/orders.js'
 import { Views } from './content/views.js'
 import type { Figures } from './figures/figures.js'
 import type { QueuePlace } from './figures/queues.js'
+import { checkCoding } from './wire/body-coding.js'
 import { BodyBudget } from './wire/body-budget.js'
 import { Connections } from './wire/connections.js'
 import { EventStreams } from './wire/event-streams.js'
@@ -178,11 +180,12 @@ class HttpServer {
   #prepare(): void {
     const app = this.#app
     app.removeAllContentTypeParsers()
-    app.addContentTypeParser(
-      'application/json',
-      { parseAs: 'string' },
-      app.getDefaultJsonParser('error', 'error'),
-    )
+    const parsed = app.getDefaultJsonParser('error', 'error')
+    app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+      const text = utf8Text(body)
+      if (text === undefined) done(new ProblemError('REQUEST_INVALID', 'the body is not UTF-8'))
+      else void parsed(request, text, done)
+    })
     app.addContentTypeParser('message/rfc822', (_request, payload, done) => done(null, payload))
     app.setErrorHandler((error, _request, reply) => this.#refuse(error, reply))
     app.setNotFoundHandler((_request, reply) =>
@@ -216,6 +219,7 @@ class HttpServer {
       },
       onRequest: (request, reply, done) => {
         if (scope !== 'none') this.#admit(request, scope)
+        if (body !== undefined) checkCoding(request.headers)
         if (body !== undefined) this.#bodies.reserve(request, reply, jsonBytesMax)
         reply.header('cache-control', 'no-store')
         done()

@@ -59,6 +59,30 @@ test('what is asked wrongly has an answer with a code and a place', async () => 
   expect(stage.errors).toEqual([])
 })
 
+test.each([
+  [{ 'content-type': 'application/json; charset=iso-8859-1' }, 415, 'MEDIA_TYPE_UNKNOWN'],
+  [{ 'content-type': 'application/json; x=y; charset="UTF-16"' }, 415, 'MEDIA_TYPE_UNKNOWN'],
+  [{ 'content-type': 'application/json', 'content-encoding': 'gzip' }, 415, 'MEDIA_TYPE_UNKNOWN'],
+  [{ 'content-type': 'message/rfc822', 'content-encoding': 'br' }, 415, 'MEDIA_TYPE_UNKNOWN'],
+  [{ 'content-type': 'application/json' }, 400, 'REQUEST_INVALID'],
+])('a body that would be read as another one is refused: %j with Latin-1', async (headers, status, code) => {
+  const stage = await httpStage()
+  const body = Buffer.from('{"from":"a@b.example","to":"one@example.net","subject":"Gr\xfc\xdfe"}', 'latin1')
+  const answer = await stage.ask('submit', '/v1/messages', { method: 'POST', body, headers })
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'application/problem+json'])
+  expect(await answer.json()).toMatchObject({ code })
+})
+
+test.each([
+  { 'content-type': 'application/json; charset="UTF-8"' },
+  { 'content-type': 'Application/JSON;charset=utf8', 'content-encoding': 'identity' },
+])('a body that is what it seems is taken: %j', async (headers) => {
+  const stage = await httpStage()
+  const body = '\ufeff{"from":"a@b.example","to":"one@example.net","subject":"Grüße"}'
+  const answer = await stage.ask('submit', '/v1/messages', { method: 'POST', body, headers })
+  expect(answer.status).toBe(202)
+})
+
 test('figures say how the queue stands, and go on saying it', async () => {
   const stage = await httpStage()
   await stage.submit('one@example.net')

@@ -1,0 +1,20 @@
+/** How the octets of a body are to be read, by the header of its request. Pure.
+ * Invariant: a body that would be read as something else than was sent is refused before it is
+ * read. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { ProblemError } from './problem-details.js'
+
+/** Of JSON: RFC 8259 §8.1 has UTF-8 alone; US-ASCII is a part of it. */
+const charsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
+
+/** @throws ProblemError MEDIA_TYPE_UNKNOWN */
+export function checkCoding(headers: IncomingHttpHeaders): void {
+  const coding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
+  if (coding !== '' && coding !== 'identity')
+    throw new ProblemError('MEDIA_TYPE_UNKNOWN', `a body with content-encoding ${coding} is not taken here`)
+  const type = headers['content-type'] ?? ''
+  if (!/^\s*application\/json\b/i.test(type)) return
+  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(type)?.[1]?.toLowerCase() ?? 'utf-8'
+  if (!charsets.has(charset))
+    throw new ProblemError('MEDIA_TYPE_UNKNOWN', `JSON is UTF-8: charset ${charset} is not taken here`)
+}
