@@ -15,6 +15,7 @@ import { isMainThread } from 'node:worker_threads'
 import { WaybillError } from '../errors.js'
 import { diskFailure } from './failure.js'
 import { fileSystemWarnings } from './file-system.js'
+import { giveTo, heirOf } from './heir.js'
 import { checkQueueDirectory, noFollow } from './safe-directory.js'
 
 export interface Lock {
@@ -59,6 +60,7 @@ export async function takeLock(path: string, tryLock: TryLock = usualLock()): Pr
     const isGuarded = guard === undefined || (await lockDirectory(guard).catch(() => true))
     if (isGuarded && (await tryLock(descriptor))) {
       await writePid(descriptor)
+      await giveLock(directory, descriptor)
       const locked = isDirectoryLocked ? 'the file lock and a directory' : 'the file lock'
       return { path, descriptors, warnings, kind: `flock of ${locked}, ${lockerOf(tryLock)}` }
     }
@@ -69,6 +71,18 @@ export async function takeLock(path: string, tryLock: TryLock = usualLock()): Pr
     for (const opened of descriptors) await new Promise<void>((resolve) => fs.close(opened, () => resolve()))
     throw error
   }
+}
+
+/** Also that of an earlier process, which did not; but no file that another user has put there:
+ * nothing is in it but a pid, and it has no second name. @throws the system's error */
+async function giveLock(directory: string, descriptor: number): Promise<void> {
+  const heir = await heirOf(directory)
+  if (heir === undefined) return
+  const { nlink, size } = fs.fstatSync(descriptor)
+  if (nlink > 1 || size > pidBytesMax) return
+  await new Promise<void>((resolve, reject) =>
+    giveTo(heir, descriptor, (error) => (error === null ? resolve() : reject(error))),
+  )
 }
 
 /** In a worker thread fs-ext would end the process: it answers on the event loop of

@@ -8,6 +8,7 @@ import { dirname, resolve } from 'node:path'
 import { isWaybillError } from '../errors.js'
 import { Calls } from './calls.js'
 import type { Disk, DiskFile, DiskSpace, FileStatus, LockReport, OpenMode } from './disk.js'
+import { giveTo, heirOf, type Heir } from './heir.js'
 import { takeLock, whenReleased, type Lock } from './lock.js'
 import { NodeFile } from './node-file.js'
 import { noFollow } from './safe-directory.js'
@@ -30,6 +31,7 @@ class NodeDisk implements Disk {
   readonly #calls: Calls
   readonly #descriptors = new Set<number>()
   readonly #locks: Lock[] = []
+  #heir: Promise<Heir | undefined> | undefined
   #isAbandoned = false
 
   constructor(root: string) {
@@ -54,6 +56,7 @@ class NodeDisk implements Disk {
         else fs.stat(this.#at(path), (_, stats) => answer(stats?.isDirectory() ? null : error, false))
       })
     })
+    if (created && path !== '') await this.#giveDirectory(path)
     if (path === '') await this.#syncRoot(created)
   }
 
@@ -81,6 +84,7 @@ class NodeDisk implements Disk {
 
   async open(path: string, mode: OpenMode): Promise<DiskFile> {
     const descriptor = await this.#open(path, this.#at(path), flagsOf[mode])
+    if (mode === 'create') await this.#give(path, descriptor)
     return new NodeFile(this.#calls, descriptor, path, mode === 'synced', (closed) => {
       this.#descriptors.delete(closed)
     })
@@ -151,6 +155,20 @@ class NodeDisk implements Disk {
         answer(error, descriptor)
       })
     })
+  }
+
+  async #give(path: string, descriptor: number): Promise<void> {
+    const heir = await (this.#heir ??= heirOf(this.#root))
+    if (heir !== undefined)
+      await this.#calls.runVoid('open', path, (answer) => giveTo(heir, descriptor, answer))
+  }
+
+  async #giveDirectory(path: string): Promise<void> {
+    if ((await (this.#heir ??= heirOf(this.#root))) === undefined) return
+    const descriptor = await this.#open(path, this.#at(path), O_RDONLY | O_DIRECTORY | noFollow)
+    await this.#give(path, descriptor)
+    this.#descriptors.delete(descriptor)
+    await this.#calls.runVoid('open', path, (answer) => fs.close(descriptor, answer))
   }
 
   async #syncDirectory(absolute: string, path: string): Promise<void> {

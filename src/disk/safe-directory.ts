@@ -51,7 +51,7 @@ export async function checkQueueDirectory(directory: string): Promise<string[]> 
   const warnings: string[] = []
   if (isForeign)
     warnings.push(
-      `the queue's directory ${directory} belongs to another user (uid ${stats.uid}), and this process is root`,
+      `the queue's directory ${directory} belongs to another user (uid ${stats.uid}), and this process is root: what it makes there is given to that user`,
     )
   if ((stats.mode & othersMayWrite) !== 0 && (stats.mode & sticky) === 0)
     warnings.push(

@@ -1,7 +1,7 @@
 /** A queue's directory as an enemy, or a mistake, may have left it. */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -117,6 +117,51 @@ test('a queue that another process has open is waited for, as long as it is said
 })
 
 const isRoot = process.getuid?.() === 0
+
+test.skipIf(!isRoot)(
+  "what root makes in another user's queue is that user's, which opens it after that",
+  async () => {
+    const root = temporaryDirectory()
+    const queue = join(root, 'queue')
+    await mkdir(queue)
+    await chmod(root, 0o755)
+    execFileSync('chown', ['65534:65534', queue])
+    const submission = { sender: 'a@b.example', recipients: ['c@d.example'] }
+    const ofRoot = await opened(queue)
+    await ofRoot.submit({ ...submission, data: 'Subject: x\r\n\r\n' })
+    await ofRoot.submit({ ...submission, data: `Subject: x\r\n\r\n${'text\r\n'.repeat(50_000)}` })
+    ofRoot.crash()
+    const again = await opened(queue, 5000)
+    again.crash()
+    const names = await readdir(queue, { recursive: true })
+    expect(names.filter((name) => /spool.+/.test(name))).toHaveLength(1)
+    expect(names.filter((name) => statSync(join(queue, name)).uid !== 65_534)).toEqual([])
+    process.setegid!(65_534)
+    process.seteuid!(65_534)
+    try {
+      const ofUser = await opened(queue, 5000)
+      await ofUser.submit({ ...submission, data: 'Subject: y\r\n\r\n' })
+      ofUser.crash()
+    } finally {
+      process.seteuid!(0)
+      process.setegid!(0)
+    }
+  },
+)
+
+test.skipIf(!isRoot)(
+  'a file of root that another user has put in the place of the lock is not given away',
+  async () => {
+    const root = temporaryDirectory()
+    const queue = join(root, 'queue')
+    await mkdir(queue)
+    await writeFile(join(queue, 'lock'), 'a secret that is longer than a pid')
+    execFileSync('chown', ['65534:65534', queue])
+    const ofRoot = await opened(queue)
+    ofRoot.crash()
+    expect(statSync(join(queue, 'lock')).uid).toBe(0)
+  },
+)
 
 test.skipIf(!isRoot)('a directory of another user is refused to a user, and warned of to root', async () => {
   const root = temporaryDirectory()

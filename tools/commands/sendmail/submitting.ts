@@ -85,8 +85,8 @@ const isNothing = ({ id, return: ret, notify }: SubmissionDsn): boolean =>
   id === undefined && ret === undefined && notify === undefined
 
 /** No relay was reached (4.4.1), or it turned the session away because it has too many (4.3.2): the
- * message was not taken. No other code counts. A relay may say 421 of time, 4.4.2, behind the end of
- * the data, too. */
+ * message was not taken. No other code counts. A relay may say 421 of time, 4.4.2, behind the end
+ * of the data, too. */
 export const isUnreachable = (result: DeliveryResult): boolean =>
   'kind' in result && result.kind === 'site' && (result.status === '4.4.1' || result.status === '4.3.2')
 
