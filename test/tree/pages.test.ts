@@ -95,3 +95,13 @@ test('the page of the directory names each file of a queue', () => {
   )
   expect(names.filter((name) => !name.endsWith('.new') && !shown.includes(name))).toEqual([])
 })
+
+test('the page on vulnerabilities says where reports go, as package.json does, and promises no time without it', () => {
+  const { bugs, repository } = JSON.parse(pageText('package.json')) as Record<string, unknown>
+  const page = pageText('src/SECURITY.md')
+  expect([bugs === undefined && repository === undefined, /\b(?:days|hours)\b/.test(page)]).not.toEqual([
+    true,
+    true,
+  ])
+  expect(page.includes('no address for reports yet')).toBe(bugs === undefined && repository === undefined)
+})
