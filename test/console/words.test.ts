@@ -94,7 +94,7 @@ test('the console and the command say the same of spans, amounts and destination
 
 test('help has a title that reads, and leads to a section that is there', () => {
   expect(helpOf('tools/commands/OPERATING.md#dead-destinations')).toEqual({
-    href: '/help/tools/commands/OPERATING.md#:~:text=%23%23-,dead%20destinations',
+    href: '/help/tools/commands/OPERATING.md#dead-destinations',
     title: 'Operating a queue, \u201cdead destinations\u201d',
   })
   const source = readFileSync('src/http/figures/problems.ts', 'utf8')

@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { helpHtml } from '../text/help-page.js'
 
 export interface ConsolePage {
   readonly path: string
@@ -51,8 +52,8 @@ export function consolePages(
   )
   const help = helpFiles.map((path) => ({
     path: `/help/${path}`,
-    contentType: 'text/plain; charset=utf-8',
-    body: readFileSync(join(packageDirectory(built), path)),
+    contentType: contentTypes['html']!,
+    body: Buffer.from(helpHtml(path, readFileSync(join(packageDirectory(built), path), 'utf8'), helpFiles)),
   }))
   const index = own.find(({ path }) => path === '/console/page/index.html')
   if (index === undefined) throw new Error(`${built} has no page: npm run build makes it`)
