@@ -22,8 +22,8 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** The deep tier runs the build: Node runs it as it is. What vitest transforms reads each import anew
- * at each use, which costs the simulator a third of its speed. */
+/** The deep tier runs the build: what vitest transforms reads each import anew at each use, which
+ * costs the simulator a third of its speed. */
 const builtCode: Plugin = {
   name: 'built-code',
   enforce: 'pre',

