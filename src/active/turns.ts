@@ -19,15 +19,28 @@ export class Turns {
   #first: Turn | undefined
   /** The message is attempted for a turn that was not asked for yet. */
   #isForTurn = false
+  #isOutdated = false
 
   /** The first turn of those that wait. */
   get first(): Turn | undefined {
     return this.#first
   }
 
+  /** Limits are others than those that gave the turns: each delivery asks anew. */
+  outdate(): void {
+    this.#isOutdated = true
+    this.#isForTurn = false
+  }
+
+  /** Limits may have ended for which the message waits. */
+  get isOutdated(): boolean {
+    return this.#isOutdated
+  }
+
   /** The message is attempted again. */
   begin(nowMs: number): void {
-    this.#isForTurn = this.#first !== undefined && this.#first.untilMs <= nowMs
+    this.#isForTurn = !this.#isOutdated && this.#first !== undefined && this.#first.untilMs <= nowMs
+    this.#isOutdated = false
     this.#had = this.#given
     this.#given = new Map()
     this.#first = undefined

@@ -154,7 +154,8 @@ export class SendingLimits {
     for (const bucket of buckets) {
       fill(bucket, nowMs)
       if (hasToken(bucket)) continue
-      const ms = turnIn(bucket, band, coming, nowMs, chance)
+      // Behind the end of what slows a site nothing waits for it.
+      const ms = Math.min(turnIn(bucket, band, coming, nowMs, chance), bucket.untilMs)
       if (ms <= turnMs) continue
       turnMs = ms
       limit = bucket

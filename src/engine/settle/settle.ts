@@ -115,9 +115,13 @@ export class Settle {
     return true
   }
 
-  /** Limits are others: as `attempt`, of all. */
+  /** Limits are others: as `attempt`, of all. What is being attempted or settled is attempted
+   * behind that. */
   attemptLimited(): void {
-    for (const message of this.#aside.keys()) this.attempt(message)
+    for (const message of this.#parts.active.messages()) {
+      message.turns?.outdate()
+      this.attempt(message)
+    }
   }
 
   /** Does it wait for its turn in memory? */
@@ -194,11 +198,11 @@ export class Settle {
     }
   }
 
-  #standAside(message: ActiveMessage, forMs: number): void {
+  #standAside(message: ActiveMessage, forMs: number, next = () => this.settle(message)): void {
     const { life, options } = this.#parts
     const timer = options.clock.after(forMs, () => {
       this.#aside.delete(message)
-      if (!life.isOver) this.settle(message)
+      if (!life.isOver) next()
     })
     this.#aside.set(message, timer)
     this.#callbacks.onAside()
@@ -281,7 +285,7 @@ export class Settle {
     const lookMs = Math.max(lookMsMin, ...options.retry.intervalsMs)
     const leftMs = Math.min(turn.untilMs - options.clock.monotonicMs(), lookMs)
     const hop = hopOf(leftMs)
-    if (hop.kind === 'due') {
+    if (hop.kind === 'due' || message.turns!.isOutdated) {
       this.#callbacks.goOn(message)
       return 'postponed'
     }
@@ -289,7 +293,8 @@ export class Settle {
     if (decision.kind === 'finish') return this.#finish.withReport(work, decision.expired)
     // In the lane of its deferred recipients it would miss its turn, each time.
     if (this.hasRoomAside(hop.kind === 'aside' || message.deferredCount > 0)) {
-      this.#standAside(message, Math.ceil(leftMs))
+      // Attempted before its turn, too: those before it may be gone.
+      this.#standAside(message, Math.ceil(leftMs), () => this.#callbacks.goOn(message))
       return 'postponed'
     }
     const { delayMs, warns, expired } = decision

@@ -516,6 +516,68 @@ test('what waits for a far turn is flushed, and goes when its limit does', async
   })
 })
 
+test('a message of which a delivery is under way waits for no limit that ends meanwhile', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const slow: Transport = {
+      deliver: async (request, context) => {
+        await pause(stage, 5000)
+        return noting(stage, begun).deliver(request, context)
+      },
+    }
+    const queue = await stage.open({
+      retry: fixedRetry([3_600_000], 1e9),
+      transports: { out: noting(stage, begun), slow },
+      route: (to) => ({
+        transport: to.endsWith('slow.example') ? 'slow' : 'out',
+        nexthop: to.split('@')[1]!,
+      }),
+      limits: [{ kind: 'nexthop', pattern: 'a.example', count: 1, perMs: 3_600_000 }],
+    })
+    await queue.submit(submission('n1@a.example'))
+    await stage.until('one has begun', () => begun.length === 1)
+    await queue.submit(submission(['n2@a.example', 'n2@slow.example']))
+    await pause(stage, 1000)
+    queue.reconfigure({ limits: [] })
+    await stage.until('all is delivered', () => begun.length === 3, 10_000)
+    expect(begun.map(({ to }) => to)).toEqual(['n1@a.example', 'n2@slow.example', 'n2@a.example'])
+  })
+})
+
+test('what waits in memory goes within the longest interval when what was before it is deleted', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const queue = await stage.open({
+      retry: fixedRetry([600_000], 1e9),
+      transports: { out: noting(stage, begun) },
+      limits: [{ kind: 'nexthop', pattern: 'a.example', count: 1, perMs: 600_000 }],
+    })
+    for (let n = 1; n <= 20; n++)
+      await queue.submit({ ...submission(`n${n}@a.example`), tags: n < 20 ? ['news'] : [] })
+    await stage.until('the others wait', () => begun.length === 1 && queue.stats().activeCount === 19)
+    await queue.delete({ tag: 'news' })
+    await stage.until('the last is delivered', () => begun.length === 2, 700_000)
+    expect(begun[1]!.to).toBe('n20@a.example')
+  })
+})
+
+test('what waits for a site that is slowed for a time goes when that ends', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const queue = await stage.open({
+      retry: fixedRetry([3_600_000], 1e9),
+      transports: { out: noting(stage, begun) },
+    })
+    const startMs = stage.clock.monotonicMs()
+    queue.slow({ nexthop: 'a.example', count: 1, perMs: 60_000, forMs: 150_000 })
+    for (let n = 1; n <= 20; n++) await queue.submit(submission(`n${n}@a.example`))
+    await stage.until('all is delivered', () => begun.length === 20, 200_000)
+    const times = begun.map(({ atMs }) => atMs - startMs)
+    expect(times.filter((ms) => ms < 150_000)).toHaveLength(3)
+    expect(times.at(-1)).toBeLessThan(155_000)
+  })
+})
+
 test('much mail for a limited site goes at nearly the rate, though it comes back from lanes', async () => {
   await simulated(
     async (stage) => {
