@@ -110,8 +110,7 @@ export class Engine {
       reclaim: this.reclaim,
       onCapture: () => this.settle.room.capture(),
       onDurable: () => {
-        this.settle.room.vouched()
-        this.settle.roomChanged()
+        this.settle.checkpointed()
         this.intake.wake()
       },
     })

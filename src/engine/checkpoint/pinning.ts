@@ -20,6 +20,14 @@ export function unpinSegments(parts: Pinned, message: ActiveMessage): void {
 const pin = (pins: SegmentPins, index: number): void => pins.pin(index)
 const release = (pins: SegmentPins, index: number): void => pins.release(index)
 
+/** How far the runner of its lane has gone on since it was started there, bytes of envelopes or of
+ * data: that much may be kept for it alone. */
+export function bytesPassed({ lanes }: Pinned, { place, envelope }: ActiveMessage): number {
+  const { runner, dataFloor } = lanes.get(place.lane)
+  const data = dataPosition(envelope.data)
+  return Math.max(runner.position - place.position, data === nowhere ? 0 : dataFloor - data)
+}
+
 /** Where its data is, is not known: nothing of the lane's data goes while it is there. */
 export function pinDamaged({ journal, lanes, garbage }: Pinned, { lane, position: at }: EnvelopePlace): void {
   const { logs } = lanes.get(lane)

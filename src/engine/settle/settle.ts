@@ -15,6 +15,7 @@ import { ageOf, nowOf } from './message-age.js'
 import { Move, type MoveCallbacks } from './move.js'
 import type { Order, Orders } from './orders.js'
 import { Room, type EndResult, type RoomCallbacks, type Work } from './room.js'
+import { bytesPassed } from '../checkpoint/pinning.js'
 import { betweenPieces } from '../life/long-step.js'
 import { settling, settlingOf } from '../life/tracing.js'
 import type { Parts } from '../life/parts.js'
@@ -127,6 +128,22 @@ export class Settle {
   /** Does it wait for its turn in memory? */
   isLimited(message: ActiveMessage): boolean {
     return message.turns?.first !== undefined && this.#aside.has(message)
+  }
+
+  /** A checkpoint is durable: lanes are trusted further. */
+  checkpointed(): void {
+    this.room.vouched()
+    this.#moveOld()
+    this.roomChanged()
+  }
+
+  /** What waits in memory for its turn while much mail passes moves to a lane:
+   *    1. limited mail waits for hours, and pins the segments in which it stands
+   *    2. other mail comes and goes; each segment has some of the limited mail
+   *    3. none is garbage: the disk is full */
+  #moveOld(): void {
+    for (const message of this.#aside.keys())
+      if (this.isLimited(message) && this.#isOld(message)) this.reconsider(message)
   }
 
   /** Room may have come. */
@@ -292,16 +309,28 @@ export class Settle {
     const decision = turnDecision(facts, { ...turn, leftMs }, options.retry, options.prng)
     if (decision.kind === 'finish') return this.#finish.withReport(work, decision.expired)
     // In the lane of its deferred recipients it would miss its turn, each time.
-    if (this.hasRoomAside(hop.kind === 'aside' || message.deferredCount > 0)) {
-      // Attempted before its turn, too: those before it may be gone.
+    const hasRoomAside = this.hasRoomAside(hop.kind === 'aside' || message.deferredCount > 0)
+    // Attempted before its turn, too: those before it may be gone.
+    const standAside = (): SettleResult => {
       this.#standAside(message, Math.ceil(leftMs), () => this.#callbacks.goOn(message))
       return 'postponed'
     }
+    if (hasRoomAside && (hop.kind === 'aside' || !this.#isOld(message))) return standAside()
     const { delayMs, warns, expired } = decision
     if (expired.length > 0 && !giveUp(this.#parts, message, expired)) return 'no room'
-    if (message.deferredCount > 0) return this.#move.to(work, { lane: lanes.forDelay(delayMs), warns })
-    const lane = await this.#callbacks.hopLane(hop.kind === 'lane' ? hop.intervalMs : hopIntervalsMs[0]!)
-    return this.#move.to(work, { lane })
+    const hopLane = (): Promise<Lane> =>
+      this.#callbacks.hopLane(hop.kind === 'lane' ? hop.intervalMs : hopIntervalsMs[0]!)
+    const result =
+      message.deferredCount > 0
+        ? await this.#move.to(work, { lane: lanes.forDelay(delayMs), warns })
+        : await this.#move.to(work, { lane: await hopLane() })
+    // On a full disk it has its turn all the same.
+    return result === 'no room' && hasRoomAside && work.isStill() ? standAside() : result
+  }
+
+  /** Much of the disk may be kept for it alone. */
+  #isOld(message: ActiveMessage): boolean {
+    return bytesPassed(this.#parts, message) >= this.#parts.options.suffixBytesMax
   }
 
   async #obey(work: Work, order: Order): Promise<SettleResult> {

@@ -4,7 +4,7 @@ import type { DeliveryResult, Transport } from '../../../src/delivery/transport.
 import { fixedRetry } from '../../../src/policy/fixed-retry.js'
 import type { QueueOptions } from '../../../src/engine/life/options.js'
 import type { Queue } from '../../../src/queue.js'
-import { delivered, pause, simulated, submission, type Stage } from '../stage.js'
+import { delivered, fill, mail, pause, simulated, submission, type Stage } from '../stage.js'
 
 interface Begun {
   readonly to: string
@@ -575,6 +575,55 @@ test('what waits for a site that is slowed for a time goes when that ends', asyn
     const times = begun.map(({ atMs }) => atMs - startMs)
     expect(times.filter((ms) => ms < 150_000)).toHaveLength(3)
     expect(times.at(-1)).toBeLessThan(155_000)
+  })
+})
+
+// A file has 64 KiB, and 8 KiB of other mail come with each.
+test.each([3000, 3_600_000])(
+  'mail that waits keeps few files while other mail passes: a turn each %i ms',
+  async (perMs) => {
+    await simulated(async (stage) => {
+      const begun: Begun[] = []
+      const queue = await stage.open({
+        retry: fixedRetry([3_600_000], 1e9),
+        transports: { out: noting(stage, begun) },
+        limits: [{ kind: 'nexthop', pattern: 'a.example', count: 1, perMs }],
+        suffixBytesMax: 4 * 64 * 1024,
+      })
+      let fileCountMost = 0
+      for (let n = 0; n < 60; n++) {
+        await queue.submit(submission(`n${n}@a.example`))
+        const large = mail('line\r\n'.repeat(1300))
+        for (let k = 0; k < 10; k++) await queue.submit(submission(`n${n}@b.example`, large))
+        await pause(stage, 300)
+        fileCountMost = Math.max(fileCountMost, stage.disk!.image.files().length)
+      }
+      const others = begun.filter(({ to }) => to.endsWith('b.example'))
+      expect(others).toHaveLength(600)
+      expect(fileCountMost).toBeLessThan(45)
+      expect(await stage.ids()).toHaveLength(660 - begun.length)
+    })
+  },
+)
+
+test('what finds no room in a lane waits in memory as before, and has its turn', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const queue = await stage.open({
+      retry: fixedRetry([3_600_000], 1e9),
+      transports: { out: noting(stage, begun) },
+      limits: [{ kind: 'nexthop', pattern: 'a.example', count: 1, perMs: 30_000 }],
+      suffixBytesMax: 4096,
+      checkpointIntervalMs: 5000,
+    })
+    for (let n = 0; n < 3; n++) await queue.submit(submission(`n${n}@a.example`))
+    await queue.submit(submission('ada@b.example', mail('line\r\n'.repeat(1300))))
+    fill(stage)
+    await pause(stage, 20_000)
+    expect(queue.stats().activeCount).toBe(2)
+    const isIdle = queue.idle().then(() => true)
+    expect(await Promise.race([isIdle, pause(stage, 5000)])).toBe(true)
+    await stage.until('all is delivered', () => begun.length === 4, 70_000)
   })
 })
 
