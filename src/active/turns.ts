@@ -3,6 +3,9 @@
  * Why: all of them asked again at the first turn. Those that had to go on waiting got another each
  * time, later than the one they gave up, and at that one nothing began. */
 
+/** Deliveries of a message that have turns, at the most: memory does not grow with its nexthops. */
+export const turnsMax = 16
+
 export interface Turn {
   /** By the monotonic clock. */
   readonly untilMs: number
@@ -17,6 +20,9 @@ export class Turns {
   /** Given before, and not asked for since. */
   #had: ReadonlyMap<string, number[]> = new Map()
   #first: Turn | undefined
+  /** Turns in `#given`, and together with those in `#had`. */
+  #givenCount = 0
+  #count = 0
   /** The message is attempted for a turn that was not asked for yet. */
   #isForTurn = false
   #isOutdated = false
@@ -44,12 +50,16 @@ export class Turns {
     this.#had = this.#given
     this.#given = new Map()
     this.#first = undefined
+    this.#count = this.#givenCount
+    this.#givenCount = 0
   }
 
   /** @returns the turn of the site's next delivery, if it has one */
   take(site: string, nowMs: number): number | undefined {
     const turn = this.#had.get(site)?.shift()
-    if (turn !== undefined && turn <= nowMs) this.#isForTurn = false
+    if (turn === undefined) return undefined
+    this.#count--
+    if (turn <= nowMs) this.#isForTurn = false
     return turn
   }
 
@@ -58,10 +68,22 @@ export class Turns {
     return this.#isForTurn
   }
 
+  /** Others of its deliveries have so many that one without a turn gets none. */
+  get isFull(): boolean {
+    return this.#first !== undefined && this.#count >= turnsMax
+  }
+
   give(site: string, turn: Turn): void {
+    this.#count++
+    this.#givenCount++
     const known = this.#given.get(site)
     if (known === undefined) this.#given.set(site, [turn.untilMs])
     else known.push(turn.untilMs)
+    this.lookAt(turn)
+  }
+
+  /** The message is attempted then, though the delivery has no turn. */
+  lookAt(turn: Turn): void {
     if (this.#first === undefined || turn.untilMs < this.#first.untilMs) this.#first = turn
   }
 }

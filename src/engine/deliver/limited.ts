@@ -22,6 +22,8 @@ const sitesMax = 1000
 
 const due: Coming = { kind: 'due' }
 const fresh: Coming = { kind: 'new' }
+/** One for which its message has no turn: it asks again at those of the others, or then. */
+const surplus: Coming = { kind: 'early', withinMs: 60_000 }
 
 /** A delivery that had a turn. */
 const comingFor = (turnMs: number, nowMs: number): Coming =>
@@ -100,21 +102,25 @@ export class Limited {
     const { transport, nexthop } = entry
     const site = siteKey(entry)
     const hadMs = message.turns?.take(site, nowMs)
-    const coming = hadMs === undefined ? this.#comingOf(message) : comingFor(hadMs, nowMs)
+    const isSurplus = hadMs === undefined && message.turns?.isFull === true
+    const coming = hadMs !== undefined ? comingFor(hadMs, nowMs) : this.#comingOf(message)
     if (coming.kind === 'before' && message.turns!.isForOther) {
       message.turns!.give(site, { transport, nexthop, untilMs: coming.turnMs })
       return true
     }
     const { sender, priority } = message.envelope
-    const chance = this.#parts.options.prng.uint32() / 2 ** 32
+    // The first of many draws would come at once.
+    const chance = isSurplus ? 1 : this.#parts.options.prng.uint32() / 2 ** 32
     const sources = this.#sourcesOf(transport)
     const delivery = { transport, nexthop, sender, tags: tagsOf(message.envelope), sources, priority }
-    const wait = this.#limits.take(delivery, coming, nowMs, chance)
+    const wait = this.#limits.take(delivery, isSurplus ? surplus : coming, nowMs, chance)
     if (wait === undefined) return false
     const untilMs = nowMs + wait.waitMs
     this.#note(transport, nexthop, { ...wait.limit, untilMs }, nowMs)
     message.turns ??= new Turns()
-    message.turns.give(site, { transport, nexthop, untilMs })
+    const turn = { transport, nexthop, untilMs }
+    if (isSurplus) message.turns.lookAt(turn)
+    else message.turns.give(site, turn)
     return true
   }
 
