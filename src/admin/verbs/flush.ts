@@ -70,7 +70,8 @@ async function startAll(
         if (isBusy(opened, found) || waitsForItsTime(parts, found)) continue
         await pace.next(options.signal)
         if (found.kind === 'active') {
-          if (engine.settle.attempt(found.message)) tally.done(found.message.envelope.recipientCount)
+          // Those of its recipients that are deferred wait for the policy.
+          if (engine.settle.attempt(found.message)) tally.done(found.message.pendingCount)
           continue
         }
         // A checkpoint's marks must fit their lane.
