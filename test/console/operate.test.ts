@@ -123,8 +123,7 @@ describe.skipIf(!hasChromium)('destinations in the console', () => {
     await page.waitForTimeout(1500)
     expect(sink.takenCount()).toBe(1)
     await rowOf(page, nexthop).getByRole('button', { name: 'Resume' }).click()
-    await page.getByRole('button', { name: 'Flush what is deferred …' }).click()
-    expect(await confirmed(page, 'Flush 1 message')).toBe('Started 1 message with 1 recipient.')
+    // What waits in memory for its turn needs no flush.
     await expect.poll(() => sink.takenCount()).toBe(2)
     await end()
   })
