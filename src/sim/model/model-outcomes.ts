@@ -19,6 +19,8 @@ export interface Happened {
 interface Pending {
   readonly keys: readonly string[]
   readonly appendedBytes: number
+  /** Else a consumer may be told of it, as one that came in this life is. */
+  readonly isOwed: boolean
 }
 
 /** Of each recipient, where they are named. */
@@ -34,7 +36,7 @@ export class ModelOutcomes {
   /** Senders of submissions that were made while it was known. */
   #asked = new Set<string>()
   #owed = new Set<string>()
-  /** Lost to a crash, perhaps. */
+  /** Lost to a crash, perhaps, or recorded before the consumer was known. */
   #uncertain = new Set<string>()
   #given = new Map<number, string>()
   #seen = new Set<string>()
@@ -95,13 +97,15 @@ export class ModelOutcomes {
   }
 
   recorded(happened: Happened, appendedBytes: number): void {
-    if (this.#isKnown) this.#pending.push({ keys: keysOf(happened), appendedBytes })
+    if (!this.#isKnown && !this.#isConsumed) return
+    this.#pending.push({ keys: keysOf(happened), appendedBytes, isOwed: this.#isKnown })
   }
 
   durable(writtenBytes: number): void {
     const first = this.#pending.findIndex(({ appendedBytes }) => appendedBytes > writtenBytes)
     const taken = this.#pending.splice(0, first < 0 ? this.#pending.length : first)
-    for (const { keys } of taken) for (const key of keys) this.#owed.add(key)
+    for (const { keys, isOwed } of taken)
+      for (const key of keys) (isOwed ? this.#owed : this.#uncertain).add(key)
   }
 
   gave(item: QueueOutcome | OutcomeGap, violate: Violate): void {
