@@ -6,7 +6,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { helpHtml } from '../text/help-page.js'
 
 export interface ConsolePage {
   readonly path: string
@@ -31,8 +30,8 @@ const vendorFiles: readonly string[] = [
   'uplot/dist/uPlot.min.css',
 ]
 
-/** To which problems lead; the package has them. */
-const helpFiles: readonly string[] = [
+/** To which problems lead; the build makes HTML of them (tools/help-pages.ts). */
+export const helpFiles: readonly string[] = [
   'src/directory/README.md',
   'src/relay/SERVE.md',
   'tools/commands/OPERATING.md',
@@ -53,12 +52,14 @@ export function consolePages(
   const help = helpFiles.map((path) => ({
     path: `/help/${path}`,
     contentType: contentTypes['html']!,
-    body: Buffer.from(helpHtml(path, readFileSync(join(packageDirectory(built), path), 'utf8'), helpFiles)),
+    body: readFileSync(helpFileOf(built, path)),
   }))
   const index = own.find(({ path }) => path === '/console/page/index.html')
   if (index === undefined) throw new Error(`${built} has no page: npm run build makes it`)
   return [...own, ...vendor, ...help, { ...index, path: '/' }]
 }
+
+export const helpFileOf = (built: string, path: string): string => join(built, 'help', `${path}.html`)
 
 function pageOf(path: string, file: string): ConsolePage {
   const contentType = contentTypes[path.slice(path.lastIndexOf('.') + 1)]!

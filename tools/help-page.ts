@@ -8,7 +8,7 @@ import { Marked, type RendererObject } from 'marked'
  * pages */
 export function helpHtml(path: string, markdown: string, served: readonly string[]): string {
   const title = /^# (.*)$/m.exec(markdown)?.[1] ?? path
-  const marked = new Marked({ async: false, renderer: rendererFor(path, served) })
+  const marked = new Marked({ renderer: rendererFor(path, served) })
   return `<!doctype html>
 <html lang="en">
   <head>

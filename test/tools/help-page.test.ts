@@ -1,9 +1,9 @@
 /** The pages of the package as HTML. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { consolePages } from '../../../tools/commands/serve/console-pages.js'
-import { anchorOf, helpHtml } from '../../../tools/commands/text/help-page.js'
-import { root } from '../../project.js'
+import { consolePages } from '../../tools/commands/serve/console-pages.js'
+import { anchorOf, helpHtml } from '../../tools/help-page.js'
+import { root } from '../project.js'
 
 const body = (markdown: string): string =>
   /<main>\n([^]*)\n {4}<\/main>/.exec(
