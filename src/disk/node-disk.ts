@@ -56,8 +56,8 @@ class NodeDisk implements Disk {
         else fs.stat(this.#at(path), (_, stats) => answer(stats?.isDirectory() ? null : error, false))
       })
     })
-    if (created && path !== '') await this.#giveDirectory(path)
     if (path === '') await this.#syncRoot(created)
+    else if (created) await this.#giveDirectory(path)
   }
 
   /** Makes the root's own name durable, which lies in a directory that is not ours.
@@ -164,17 +164,26 @@ class NodeDisk implements Disk {
   }
 
   async #giveDirectory(path: string): Promise<void> {
-    if ((await (this.#heir ??= heirOf(this.#root))) === undefined) return
+    const heir = await (this.#heir ??= heirOf(this.#root))
+    if (heir === undefined) return
     const descriptor = await this.#open(path, this.#at(path), O_RDONLY | O_DIRECTORY | noFollow)
-    await this.#give(path, descriptor)
-    this.#descriptors.delete(descriptor)
-    await this.#calls.runVoid('open', path, (answer) => fs.close(descriptor, answer))
+    await this.#thenClose('open', path, descriptor, (answer) => giveTo(heir, descriptor, answer))
   }
 
   async #syncDirectory(absolute: string, path: string): Promise<void> {
     const descriptor = await this.#open(path, absolute, O_RDONLY | O_DIRECTORY)
-    await this.#calls.runVoid('syncDirectory', path, (answer) => {
-      fs.fsync(descriptor, (error) => {
+    await this.#thenClose('syncDirectory', path, descriptor, (answer) => fs.fsync(descriptor, answer))
+  }
+
+  /** A call on a descriptor, which is closed whatever comes of it. */
+  #thenClose(
+    operation: string,
+    path: string,
+    descriptor: number,
+    begin: (answer: (error: NodeJS.ErrnoException | null) => void) => void,
+  ): Promise<void> {
+    return this.#calls.runVoid(operation, path, (answer) => {
+      begin((error) => {
         this.#descriptors.delete(descriptor)
         fs.close(descriptor, (closeError) => answer(error ?? closeError))
       })

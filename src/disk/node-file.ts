@@ -62,10 +62,9 @@ export class NodeFile implements DiskFile {
     // Ends: each turn but the last writes at least one byte more of `bytes`.
     while (written < bytes.length) {
       const count = await this.#writeFrom(bytes, written, position)
-      if (count === 0) throw diskFailure(this.#writeOperation, this.#path, undefined)
-      const wasShort = written > 0
+      if (count === 0 || (written > 0 && this.#isSynced))
+        throw diskFailure(this.#writeOperation, this.#path, undefined)
       written += count
-      if (wasShort && this.#isSynced) throw diskFailure(this.#writeOperation, this.#path, undefined)
     }
   }
 

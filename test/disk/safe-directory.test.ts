@@ -118,14 +118,20 @@ test('a queue that another process has open is waited for, as long as it is said
 
 const isRoot = process.getuid?.() === 0
 
+/** An empty directory. @param owner as chown(1) names it */
+async function ownedBy(owner: string): Promise<string> {
+  const root = temporaryDirectory()
+  const queue = join(root, 'queue')
+  await mkdir(queue)
+  await chmod(root, 0o755)
+  execFileSync('chown', [owner, queue])
+  return queue
+}
+
 test.skipIf(!isRoot)(
   "what root makes in another user's queue is that user's, which opens it after that",
   async () => {
-    const root = temporaryDirectory()
-    const queue = join(root, 'queue')
-    await mkdir(queue)
-    await chmod(root, 0o755)
-    execFileSync('chown', ['65534:65534', queue])
+    const queue = await ownedBy('65534:65534')
     const submission = { sender: 'a@b.example', recipients: ['c@d.example'] }
     const ofRoot = await opened(queue)
     await ofRoot.submit({ ...submission, data: 'Subject: x\r\n\r\n' })
@@ -152,11 +158,8 @@ test.skipIf(!isRoot)(
 test.skipIf(!isRoot)(
   'a file of root that another user has put in the place of the lock is not given away',
   async () => {
-    const root = temporaryDirectory()
-    const queue = join(root, 'queue')
-    await mkdir(queue)
+    const queue = await ownedBy('65534:65534')
     await writeFile(join(queue, 'lock'), 'a secret that is longer than a pid')
-    execFileSync('chown', ['65534:65534', queue])
     const ofRoot = await opened(queue)
     ofRoot.crash()
     expect(statSync(join(queue, 'lock')).uid).toBe(0)
@@ -164,11 +167,7 @@ test.skipIf(!isRoot)(
 )
 
 test.skipIf(!isRoot)('a directory of another user is refused to a user, and warned of to root', async () => {
-  const root = temporaryDirectory()
-  const queue = join(root, 'queue')
-  await mkdir(queue)
-  await chmod(root, 0o755)
-  execFileSync('chown', ['1', queue])
+  const queue = await ownedBy('1')
   expect(await checkQueueDirectory(queue)).toEqual([
     expect.stringContaining('belongs to another user') as string,
   ])

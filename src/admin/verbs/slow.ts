@@ -3,8 +3,7 @@
 import { checkOptionNames, integerOption } from '../../base/options.js'
 import type { OpenedEngine } from '../../engine/open.js'
 import { WaybillError } from '../../errors.js'
-import { rateCountMax, rateMsMax } from '../../policy/rate.js'
-import type { Rate } from '../../policy/rate.js'
+import { rateCountMax, rateMsMax, type Rate } from '../../policy/rate.js'
 import { orderedMax } from '../../policy/sending-limits.js'
 import { checkNames, checkTransport } from './suspend.js'
 

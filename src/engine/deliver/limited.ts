@@ -103,7 +103,8 @@ export class Limited {
     const site = siteKey(entry)
     const hadMs = message.turns?.take(site, nowMs)
     const isSurplus = hadMs === undefined && message.turns?.isFull === true
-    const coming = hadMs !== undefined ? comingFor(hadMs, nowMs) : this.#comingOf(message)
+    const comingAnew = (): Coming => (isSurplus ? surplus : this.#comingOf(message))
+    const coming = hadMs === undefined ? comingAnew() : comingFor(hadMs, nowMs)
     if (coming.kind === 'before' && message.turns!.isForOther) {
       message.turns!.give(site, { transport, nexthop, untilMs: coming.turnMs })
       return true
@@ -113,7 +114,7 @@ export class Limited {
     const chance = isSurplus ? 1 : this.#parts.options.prng.uint32() / 2 ** 32
     const sources = this.#sourcesOf(transport)
     const delivery = { transport, nexthop, sender, tags: tagsOf(message.envelope), sources, priority }
-    const wait = this.#limits.take(delivery, isSurplus ? surplus : coming, nowMs, chance)
+    const wait = this.#limits.take(delivery, coming, nowMs, chance)
     if (wait === undefined) return false
     const untilMs = nowMs + wait.waitMs
     this.#note(transport, nexthop, { ...wait.limit, untilMs }, nowMs)

@@ -4,8 +4,7 @@
 import { WaybillError, type Place } from '../../errors.js'
 import { readDuration } from '../../policy/duration.js'
 import { GlobError, parseGlob } from '../../policy/glob.js'
-import { rateExamples, readRate } from '../../policy/rate.js'
-import type { Rate } from '../../policy/rate.js'
+import { rateExamples, readRate, type Rate } from '../../policy/rate.js'
 import { limitKinds, type ReplyShaping, type SendingLimit } from '../../policy/sending-limits.js'
 import { tableLines } from './table-lines.js'
 

@@ -20,6 +20,10 @@ const noting = (stage: Stage, begun: Begun[], answer: () => DeliveryResult = () 
   },
 })
 
+/** With a policy under which nothing is tried again within the test. */
+const opened = (stage: Stage, begun: Begun[], options: Partial<QueueOptions> = {}): Promise<Queue> =>
+  stage.open({ retry: fixedRetry([3_600_000], 1e9), transports: { out: noting(stage, begun) }, ...options })
+
 /** All but two messages have ended, and those are not in the scheduler. */
 const twoWait = (queue: Queue): boolean =>
   queue.stats().activeCount === 2 && queue.destinations().every(({ todo }) => todo === 0)
@@ -444,9 +448,7 @@ async function secondsFor(
     async (stage) => {
       const begun: Begun[] = []
       const open = (): Promise<Queue> =>
-        stage.open({
-          retry: fixedRetry([3_600_000], 1e9),
-          transports: { out: noting(stage, begun) },
+        opened(stage, begun, {
           limits: [{ kind: 'tag', pattern: 'news', count: 600, perMs: 60_000 }],
           checkpointIntervalMs: 2000,
           ...options,
@@ -500,9 +502,7 @@ test('what waits for a far turn is flushed, and goes when its limit does', async
   await simulated(async (stage) => {
     const begun: Begun[] = []
     const limit = { kind: 'nexthop', pattern: 'a.example', count: 1, perMs: 3_600_000 } as const
-    const queue = await stage.open({
-      retry: fixedRetry([3_600_000], 1e9),
-      transports: { out: noting(stage, begun) },
+    const queue = await opened(stage, begun, {
       limits: [limit],
     })
     for (const n of [1, 2, 3]) await queue.submit(submission(`n${n}@a.example`))
@@ -528,8 +528,7 @@ test('a message of which a delivery is under way waits for no limit that ends me
         return noting(stage, begun).deliver(request, context)
       },
     }
-    const queue = await stage.open({
-      retry: fixedRetry([3_600_000], 1e9),
+    const queue = await opened(stage, begun, {
       transports: { out: noting(stage, begun), slow },
       route: (to) => ({
         transport: to.endsWith('slow.example') ? 'slow' : 'out',
@@ -567,10 +566,7 @@ test('what waits in memory goes within the longest interval when what was before
 test('what waits for a site that is slowed for a time goes when that ends', async () => {
   await simulated(async (stage) => {
     const begun: Begun[] = []
-    const queue = await stage.open({
-      retry: fixedRetry([3_600_000], 1e9),
-      transports: { out: noting(stage, begun) },
-    })
+    const queue = await opened(stage, begun)
     const startMs = stage.clock.monotonicMs()
     queue.slow({ nexthop: 'a.example', count: 1, perMs: 60_000, forMs: 150_000 })
     for (let n = 1; n <= 20; n++) await queue.submit(submission(`n${n}@a.example`))
@@ -587,9 +583,7 @@ test.each([3000, 3_600_000])(
   async (perMs) => {
     await simulated(async (stage) => {
       const begun: Begun[] = []
-      const queue = await stage.open({
-        retry: fixedRetry([3_600_000], 1e9),
-        transports: { out: noting(stage, begun) },
+      const queue = await opened(stage, begun, {
         limits: [{ kind: 'nexthop', pattern: 'a.example', count: 1, perMs }],
         suffixBytesMax: 4 * 64 * 1024,
       })
@@ -612,9 +606,7 @@ test.each([3000, 3_600_000])(
 test('what finds no room in a lane waits in memory as before, and has its turn', async () => {
   await simulated(async (stage) => {
     const begun: Begun[] = []
-    const queue = await stage.open({
-      retry: fixedRetry([3_600_000], 1e9),
-      transports: { out: noting(stage, begun) },
+    const queue = await opened(stage, begun, {
       limits: [{ kind: 'nexthop', pattern: 'a.example', count: 1, perMs: 30_000 }],
       suffixBytesMax: 4096,
       checkpointIntervalMs: 5000,

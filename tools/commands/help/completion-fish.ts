@@ -12,12 +12,11 @@ export function fishCompletion(commands: readonly CompletedCommand[]): string {
     ...inPairs.flatMap(([first]) =>
       commands
         .filter(({ name }) => name.startsWith(`${first} `))
-        .map(({ name, summary }) =>
+        .flatMap(({ name, summary }) =>
           ['', 'help '].map((before) =>
             candidate(`__waybill_begins ${before}${first}`, name.slice(first.length + 1), summary),
           ),
-        )
-        .flat(),
+        ),
     ),
     ...commands.flatMap(({ name, options, arguments: values }) => [
       ...options.map((option) => optionLine(name, option)),

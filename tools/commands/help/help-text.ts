@@ -18,11 +18,9 @@ export function overviewOf(groups: readonly CommandGroup[]): string {
       ...Object.entries(commands).map(([name, { summary }]) => beside(`  ${name}`, summary, width)),
     ]),
     '',
-    '`waybill help COMMAND` explains a command; `waybill --version` prints the version.',
+    filled('`waybill help COMMAND` explains a command; `waybill --version` prints the version.', 0),
     '',
-  ]
-    .map((line) => (line.startsWith('`') ? filled(line, 0) : line))
-    .join('\n')
+  ].join('\n')
 }
 
 /** `usage: waybill NAME …`, a line or more for each form of the call. */
