@@ -1,8 +1,8 @@
 /** The dots that a client doubled at the beginning of lines, and the one that ends the data (RFC
- * 5321 §4.5.2). Pure.
- * Invariant: the octets `CR LF . CR LF` alone end the data, whatever pieces it comes in; a bare LF
- * ends nothing (smuggling). A piece is gone through once and becomes one piece: a line that begins
- * with a dot costs what another one costs. */
+ * 5321 §4.5.2).
+ * Invariant: where commands end with CR LF, the octets `CR LF . CR LF` alone end the data, whatever
+ * pieces it comes in; a bare LF ends nothing (smuggling). A piece is gone through once and becomes
+ * one piece: a line that begins with a dot costs what another one costs. */
 
 const dot = 0x2e
 const cr = 0x0d
@@ -62,4 +62,35 @@ export function unstuffed(piece: Buffer): Unstuffed {
   const isCut = last === cr || last === lf || last === dot
   const heldFrom = isCut ? Math.max(from, length - heldBytesMax) : length
   return { content: contentUpTo(heldFrom), end: undefined, held: piece.subarray(heldFrom) }
+}
+
+/** The same for a client that never sent a CR: `nc`, and scripts that write to `sendmail -bs`. A
+ * line that is a dot ends its data, and all its lines get their CR. Nothing can be smuggled through such a
+ * client: a server that passes mail of others on ends its commands with CR LF.
+ * @returns what takes the pieces of one message, in their order; it holds nothing of them */
+export function lineUnstuffing(): (piece: Buffer) => Unstuffed {
+  /** What was read of a line that may still be the last one. */
+  let begun: '' | '.' | '.\r' | undefined = ''
+  let last = 0
+  return (piece) => {
+    const kept = Buffer.allocUnsafe(2 * piece.length + heldBytesMax)
+    let keptBytes = 0
+    for (let i = 0; i < piece.length; i++) {
+      const byte = piece[i]!
+      if (begun === '' && byte === dot) begun = '.'
+      else if (begun === '.' && byte === cr) begun = '.\r'
+      else if (begun && byte === lf)
+        return { content: kept.subarray(0, keptBytes), end: i + 1, held: Buffer.alloc(0) }
+      else {
+        // Of two dots one is kept.
+        const isDoubled = begun === '.' && byte === dot
+        if (begun && !isDoubled) keptBytes += kept.write(begun, keptBytes, 'latin1')
+        if (byte === lf && last !== cr) kept[keptBytes++] = cr
+        kept[keptBytes++] = byte
+        begun = byte === lf ? '' : undefined
+      }
+      last = byte
+    }
+    return { content: kept.subarray(0, keptBytes), end: undefined, held: Buffer.alloc(0) }
+  }
 }

@@ -1,9 +1,9 @@
-/** Smtp-server's parser, with three things of ours: handlers may answer at once, dots cost nothing,
- * and what came last is counted.
+/** Smtp-server's parser, with four things of ours: handlers may answer at once, dots cost nothing,
+ * what came last is counted, and clients that end their lines with LF alone can end their data.
  * Invariant: the data of a message is handed on as fast as it is read, in as many pieces
  * as it came in. */
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
-import { unstuffed } from './dot-unstuffing.js'
+import { lineUnstuffing, unstuffed } from './dot-unstuffing.js'
 
 const dot = 0x2e
 const cr = 0x0d
@@ -13,10 +13,18 @@ export class Parser extends SMTPStream {
   /** Commands in what the client sent last, up to now; the rest of a message before them
    * counts as one. */
   commandCount = 0
+  /** A command had a CR in it, or came with data that has. */
+  #sendsCr = false
+  #unstuffed = unstuffed
 
   override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
     this.commandCount = this._dataMode ? 1 : 0
     return super.write(chunk, encoding as BufferEncoding, done as () => void)
+  }
+
+  override _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#sendsCr ||= !this._dataMode && chunk.includes(cr)
+    super._write(chunk, encoding, done)
   }
 
   /** Smtp-server hands on a piece, and takes a turn of the event loop, for each dot that it takes
@@ -26,7 +34,11 @@ export class Parser extends SMTPStream {
     const held = this._lastBytes
     let piece = held && held.length > 0 ? Buffer.concat([held, chunk]) : chunk
     this._lastBytes = false
-    if (this._atDataStart) {
+    if (this._atDataStart && !this.#sendsCr) {
+      this.#unstuffed = lineUnstuffing()
+      this._atDataStart = false
+    } else if (this._atDataStart) {
+      this.#unstuffed = unstuffed
       if (piece.length < 3) {
         this._lastBytes = piece
         return done()
@@ -36,7 +48,7 @@ export class Parser extends SMTPStream {
       if (piece[0] === dot && piece[1] === dot) piece = piece.subarray(1)
       this._atDataStart = false
     }
-    const { content, end, held: next } = unstuffed(piece)
+    const { content, end, held: next } = this.#unstuffed(piece)
     this._countDataBytes(content.length)
     if (end !== undefined) return this._endDataMode(content, piece.subarray(end), done)
     this._lastBytes = next

@@ -31,6 +31,15 @@ test.each([
   expect(queue.kept.map(({ data }) => data.toString())).toEqual(['Subject: x\r\n\r\nbody\r\n'])
 })
 
+test('a client that ends its lines with LF alone is served as one that has CR LF', async () => {
+  const queue = memoryQueue()
+  const client = await connected(await listen(queue), { allowHalfOpen: true })
+  client.socket.end(`EHLO c\r\n${mail}..x\r\n.\r\n${mail}.\r\nQUIT\r\n`.replaceAll('\r', ''))
+  expect(await rest(client)).toMatch(/\n354 .*\n250 .* q1\n250 .*\n250 .*\n354 .*\n250 .* q2\n221 .*\n$/)
+  const body = 'Subject: x\r\n\r\nbody\r\n'
+  expect(queue.kept.map(({ data }) => data.toString())).toEqual([`${body}.x\r\n`, body])
+})
+
 test('a client that ends its side in the middle of a message leaves nothing, and no session', async () => {
   const queue = memoryQueue()
   const listener = await listen(queue, { sessionsMax: 1 })

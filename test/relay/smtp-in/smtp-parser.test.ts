@@ -7,12 +7,12 @@ interface Read {
   readonly commands: readonly string[]
 }
 
-async function read(pieces: readonly string[]): Promise<Read> {
+async function read(pieces: readonly string[], command = 'DATA\r\n'): Promise<Read> {
   const parser = new Parser()
   const commands: string[] = []
   let data = ''
-  parser.oncommand = (command, done = () => undefined) => {
-    commands.push(command.toString())
+  parser.oncommand = (line, done = () => undefined) => {
+    commands.push(line.toString())
     if (commands.length === 1) {
       const stream = parser.startDataMode(0)
       stream.on('data', (piece: Buffer) => (data += piece.toString()))
@@ -20,7 +20,7 @@ async function read(pieces: readonly string[]): Promise<Read> {
     }
     done()
   }
-  parser.write('DATA\r\n')
+  parser.write(command)
   for (const piece of pieces) parser.write(piece)
   await new Promise((resolve) => parser.end(resolve))
   return { data, commands: commands.slice(1) }
@@ -54,3 +54,35 @@ test.each([0, 1, 2, 3, 4])(
     }
   },
 )
+
+/** What a client means that ends its lines with LF alone. */
+function meantOfLines(sent: string): Read {
+  const end = /(?:^|\n)(?=\.\r?\n)/.exec(sent)!
+  const data = sent.slice(0, end.index + end[0].length)
+  const rest = sent.slice(data.length).replace(/^\.\r?\n/, '')
+  return {
+    data: data.replace(/(^|\n)\.\./g, '$1.').replace(/\r?\n/g, '\r\n'),
+    commands: rest.split(/\r?\n/).slice(0, -1),
+  }
+}
+
+test.each([0, 1, 2, 3, 4])(
+  'a client that never sends a CR ends its data of any %d octets by a line that is a dot',
+  async (length) => {
+    for (const word of words(length)) {
+      const sent = `${word}\n.\nNOOP\n`
+      const expected = meantOfLines(sent)
+      const octets = sent.split('')
+      const cuts = octets.map((_, at) => [sent.slice(0, at), sent.slice(at)].filter((piece) => piece !== ''))
+      for (const pieces of [...cuts, octets])
+        expect({ pieces, ...(await read(pieces, 'DATA\n')) }).toEqual({ pieces, ...expected })
+    }
+  },
+)
+
+test('one command with a CR, and bare line feeds end no data of that client any more', async () => {
+  const pieces = ['a\n.\nMAIL FROM:<smuggled@there.example>\n', '\r\n.\r\n']
+  const { data, commands } = await read(pieces, 'DATA\r\n')
+  expect(data).toBe('a\n.\nMAIL FROM:<smuggled@there.example>\n\r\n')
+  expect(commands).toEqual([])
+})
