@@ -18,7 +18,17 @@ export interface Figure {
 }
 
 export const figures: readonly Figure[] = [
-  { name: 'lives', bench: 'lives', draw: drawLives },
+  {
+    name: 'workload-r',
+    bench: 'workload-r',
+    draw: (rows) => drawLives('Workload R: lives per second, 1 KiB, one recipient (share of rawlog)', rows),
+  },
+  {
+    name: 'lives',
+    bench: 'lives',
+    draw: (rows) =>
+      drawLives('Whole lives of messages per second, 1 KiB, one recipient (share of rawlog)', rows),
+  },
   { name: 'lives-variations', bench: 'lives', draw: drawVariations },
   { name: 'relay', bench: 'relay', draw: drawRelay },
   { name: 'scale', bench: 'scale', draw: drawScale },
@@ -59,11 +69,12 @@ function contenderPanel(title: string, rows: readonly Row[]): BarPanel {
   }
 }
 
-function drawLives(rows: readonly Row[]): string {
+/** What the first table has, a panel for each number of producers. */
+function drawLives(title: string, rows: readonly Row[]): string {
   const [[, all] = ['', []]] = tablesOf(rows)
   const producers = [...new Set(all.map((row) => numberIn(row, 'producers')))]
   return barPlot({
-    title: 'Whole lives of messages per second, 1 KiB, one recipient (share of rawlog)',
+    title,
     panels: producers.map((count) =>
       contenderPanel(
         `${count} ${nounText(count, 'producer')}`,

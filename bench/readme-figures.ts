@@ -188,7 +188,7 @@ function livesText(tables: Tables): string {
     return slower === undefined ? [] : slowRows(slower, rows)
   })
   return [
-    'The life of a message: submitted, durable, delivered at once, its outcome recorded, finished. Beside it _rawlog_, a loop that appends the same',
+    'The life of a message: submitted, durable, delivered by a transport that answers at once and reads nothing, its outcome recorded, finished. Beside it _rawlog_, a loop that appends the same',
     'framed, checksummed records with group commit and keeps no state (the ceiling of this runtime), other stores, and one file per message.',
     '',
     plot('lives', 'lives per second by number of producers'),

@@ -81,6 +81,8 @@ export function workloadRText(tables: Tables): string {
     'done, and know nothing of destinations, retries or reports. _Young_: the first messages of an',
     'empty directory, each time in a new process; _steady_: behind some seconds of 100 producers.',
     '',
+    '![workload R: lives per second by number of producers](results/plots/workload-r.svg)',
+    '',
     byProducers(tables),
     '',
     'The same, steady, at 100 producers with more recipients for each message:',

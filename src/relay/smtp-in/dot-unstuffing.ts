@@ -65,8 +65,8 @@ export function unstuffed(piece: Buffer): Unstuffed {
 }
 
 /** The same for a client that never sent a CR: `nc`, and scripts that write to `sendmail -bs`. A
- * line that is a dot ends its data, and all its lines get their CR. Nothing can be smuggled through such a
- * client: a server that passes mail of others on ends its commands with CR LF.
+ * line that is a dot ends its data, and all its lines get their CR. Nothing can be smuggled through
+ * it: a server that passes mail of others on ends its commands with CR LF.
  * @returns what takes the pieces of one message, in their order; it holds nothing of them */
 export function lineUnstuffing(): (piece: Buffer) => Unstuffed {
   /** What was read of a line that may still be the last one. */
