@@ -581,7 +581,17 @@ test('a client that says nothing is let go', async () => {
 })
 
 test('a client that reads late, but in time, is not let go', async () => {
-  await serve({ stallMs: 200 })
+  const stallMs = 12_345
+  const waits: string[] = []
+  const clock = {
+    ...systemClock,
+    after: (delayMs: number, callback: () => void) => {
+      if (delayMs !== stallMs) return systemClock.after(delayMs, callback)
+      const at = waits.push('begun') - 1
+      return { cancel: () => void (waits[at] = 'ended in time') }
+    },
+  }
+  await serve({ clock, stallMs })
   // What is written beyond what the system buffers is read late, but in time.
   const messages = Array.from({ length: 300 }, (_, i) =>
     listedMessage(`M${i}`, { sender: 'x'.repeat(10_000) }),
@@ -591,11 +601,11 @@ test('a client that reads late, but in time, is not let go', async () => {
   }
   const socket = raw(requestLine({ do: 'list', selector: {} }))
   socket.pause()
-  await sleep(100)
+  await expect.poll(() => waits).toContain('begun')
   const closed = heard(socket)
   socket.resume()
   await expect.poll(() => socket.heard.includes('"kind":"result"')).toBe(true)
-  await sleep(300)
+  expect(new Set(waits)).toEqual(new Set(['ended in time']))
   socket.write('rubbish\n')
   expect((await closed).slice(-100)).toContain('OPTION_INVALID')
 })
