@@ -44,16 +44,19 @@ test('a client that does not wait for its answer is dropped', async () => {
   expect((await stage.json('read', '/v1/session')).code).toBeUndefined()
 })
 
-test('a header that is too large, and one that never ends, are refused', async () => {
-  const stage = await httpStage({ idleMs: 200 })
-  const large = await connected(stage)
-  const answer = heard(large)
-  large.write(`GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
+test('a header that is too large is refused', async () => {
+  const socket = await connected(await httpStage())
+  const answer = heard(socket)
+  socket.write(`GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
   expect(await answer).toMatch(/^HTTP\/1\.1 431 /)
-  const slow = await connected(stage)
-  const ended = heard(slow)
-  slow.write('GET / HTTP/1.1\r\nX: ')
-  await ended
+})
+
+test('a client whose header never ends is dropped', async () => {
+  const socket = await connected(await httpStage({ idleMs: 200 }))
+  const answer = heard(socket)
+  socket.write('GET / HTTP/1.1\r\nX: ')
+  // Node, which answers, and the bound for idle clients come at once.
+  expect(await answer).toMatch(/^(HTTP\/1\.1 408 [^]*)?$/)
 })
 
 test('a body without a token is not read, and one too large is refused by its length', async () => {

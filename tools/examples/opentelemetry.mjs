@@ -83,7 +83,8 @@ async function demonstrate(directory) {
   const open = (answer) =>
     openQueue(directory, {
       segmentBytes: 1024 * 1024,
-      retry: fixedRetry([200]),
+      // The first life has ended by then.
+      retry: fixedRetry([2000]),
       transports: { out: { deliver: () => answer } },
       route: () => ({ transport: 'out', nexthop: 'example.net' }),
     })
