@@ -1,7 +1,8 @@
 /** Which keys submissions have had, and which messages they became.
  * Invariants:
  * 1. A key is durable with its message, because the message's envelope says it.
- * 2. A checkpoint passes an envelope only when the log of keys has its key, durably:
+ * 2. A checkpoint passes an envelope only when the log of keys has its key, durably, or the key has
+ *    expired:
  *    1. A message with a key is delivered, and a checkpoint passes it.
  *    2. Its segment is recycled, and the machine crashes.
  *    3. The submitter, which has not heard the answer, submits again: the message goes out twice.
@@ -43,14 +44,22 @@ export interface KnownKeysOptions extends SideLogOptions {
   readonly lagBytesMax: number
 }
 
-/** The keys of one segment of the log. */
-interface SegmentKeys {
+/** Keys of one segment of the log that came within a part of the retention: they are forgotten
+ * together. */
+interface KeySlice {
+  readonly segment: number
   readonly table: KeyTable
+  readonly oldestAt: number
   newestAt: number
 }
 
+/** That part: so much longer than it must a key may be counted. */
+const slicePart = 8
+
 /** Of a key in a record, its text apart. */
 const entryBytes = 40
+
+const recordBytesOf = (key: string): number => 3 * key.length + entryBytes
 
 export class KnownKeys {
   readonly #options: KnownKeysOptions
@@ -60,7 +69,7 @@ export class KnownKeys {
   /** Recorded by the capture under way. */
   #recorded: Fresh[] = []
   /** By segment of the log, ascending. */
-  readonly #segments = new Map<number, SegmentKeys>()
+  #slices: KeySlice[] = []
   readonly #underWay = new Map<string, Promise<Accepted>>()
   readonly #side: SideLog
   readonly #restored: Promise<void>
@@ -87,7 +96,7 @@ export class KnownKeys {
 
   get count(): number {
     let count = this.#fresh.size
-    for (const { table } of this.#segments.values()) count += table.count
+    for (const { table } of this.#slices) count += table.count
     return count
   }
 
@@ -131,7 +140,7 @@ export class KnownKeys {
     // Fresh keys stand in the order of their envelopes.
     this.#fresh.delete(key.key)
     this.#fresh.set(key.key, { place: nowhere, ...key })
-    this.#unrecordedBytes += 3 * key.key.length + entryBytes
+    this.#unrecordedBytes += recordBytesOf(key.key)
   }
 
   /** Is there room to record what has no record yet? When not, room is being made, or the disk is
@@ -146,6 +155,7 @@ export class KnownKeys {
    * @returns what it says of keys, and the first envelope of the journal that it may not pass */
   capture(journalEnd: Position, timeMs: number): { said: SideLogPositions | undefined; from: Position } {
     this.#recorded = []
+    this.#forgetExpired()
     const { log } = this
     const unrecorded = [...this.#fresh.values()].filter(({ place }) => place === nowhere)
     const first = unrecorded[0]?.envelope ?? journalEnd
@@ -174,6 +184,7 @@ export class KnownKeys {
     await this.#options.orEnd(this.#restored)
     const id = await this.#find(key)
     if (id !== undefined) return { id, isDuplicate: true }
+    if (this.count >= this.#options.countMax) this.#forgetExpired()
     if (this.count >= this.#options.countMax)
       throw new WaybillError('KEYS_TOO_MANY', `${this.count} idempotency keys are remembered, and no more`)
     await this.#options.orEnd(this.#side.opened())
@@ -184,7 +195,7 @@ export class KnownKeys {
     const fresh = this.#fresh.get(key)
     if (fresh !== undefined) return this.#isExpired(fresh.acceptedAt) ? undefined : fresh.id
     const hash = keyHash(key)
-    for (const { table } of this.#segments.values())
+    for (const { table } of this.#slices)
       for (const place of table.placesOf(hash)) {
         const { payload } = await this.#side.log!.files.frame(place)
         for (const known of decodeKeys(payload))
@@ -198,7 +209,7 @@ export class KnownKeys {
     if (!this.#hasRestored || this.#side.log === undefined || this.#fresh.has(key)) return false
     if (this.count >= this.#options.countMax) return false
     const hash = keyHash(key)
-    for (const { table } of this.#segments.values()) if (table.placesOf(hash).length > 0) return false
+    for (const { table } of this.#slices) if (table.placesOf(hash).length > 0) return false
     return true
   }
 
@@ -222,25 +233,40 @@ export class KnownKeys {
     this.#unrecordedBytes = 0
   }
 
-  /** Forgets segments whose keys have all expired, except for the current one. */
+  /** Where the first segment begins that has a key which is remembered, or the current one. */
   #floor(log: LaneLog): Position {
     const { grid } = log.files
     const current = grid.indexOf(log.end)
-    for (const [index, { newestAt }] of this.#segments) {
-      if (index >= current || !this.#isExpired(newestAt)) return grid.firstOf(Math.min(index, current))
-      this.#segments.delete(index)
-    }
+    const [slice] = this.#slices
+    if (slice !== undefined) return grid.firstOf(Math.min(slice.segment, current))
     // What the capture has recorded may stand in the segment before.
     const [first] = this.#recorded
     return grid.firstOf(first === undefined ? current : grid.indexOf(first.place))
   }
 
+  /** Others come in their place, also when each new key is refused:
+   *    1. as many keys are remembered as may be
+   *    2. each submission with a new one is refused, so the log of keys does not grow
+   *    3. its last segment is forgotten when it is full: never */
+  #forgetExpired(): void {
+    this.#slices = this.#slices.filter(({ newestAt }) => !this.#isExpired(newestAt))
+    for (const [key, { acceptedAt, place }] of this.#fresh) {
+      if (!this.#isExpired(acceptedAt)) return
+      this.#fresh.delete(key)
+      if (place === nowhere) this.#unrecordedBytes -= recordBytesOf(key)
+    }
+  }
+
   #add({ key, acceptedAt }: AcceptedKey, place: Position): void {
-    const index = this.#side.log!.files.grid.indexOf(place)
-    let segment = this.#segments.get(index)
-    if (segment === undefined) this.#segments.set(index, (segment = { table: new KeyTable(), newestAt: 0 }))
-    segment.table.add(keyHash(key), place)
-    segment.newestAt = Math.max(segment.newestAt, acceptedAt)
+    const segment = this.#side.log!.files.grid.indexOf(place)
+    const sliceMs = this.#options.retentionMs / slicePart
+    let slice = this.#slices.at(-1)
+    if (slice?.segment !== segment || acceptedAt >= slice.oldestAt + sliceMs) {
+      slice = { segment, table: new KeyTable(), oldestAt: acceptedAt, newestAt: 0 }
+      this.#slices.push(slice)
+    }
+    slice.table.add(keyHash(key), place)
+    slice.newestAt = Math.max(slice.newestAt, acceptedAt)
   }
 
   #failedToOpen(error: unknown): void {

@@ -119,6 +119,41 @@ test('as many keys are remembered as the option says, and mail without one is ta
   })
 })
 
+test.each([
+  ['in the journal alone', 0],
+  ['in the log of keys', 300],
+])('keys that have expired make room for others: %s', async (_, mailCount) => {
+  await simulated(async (stage) => {
+    const options = { keyCountMax: 2, keyRetentionMs: 3_600_000 }
+    await stage.open(options)
+    const { id } = await stage.queue.submit(keyed('one'))
+    await stage.queue.submit(keyed('two'))
+    for (let i = 0; i < mailCount; i++) await stage.queue.submit(submission())
+    await pause(stage, 1000)
+    expect(await codeOf(stage.queue.submit(keyed('three')))).toBe('KEYS_TOO_MANY')
+    await pause(stage, 3_600_001)
+    expect(await codeOf(stage.queue.submit(keyed('three')))).toBe('accepted')
+    await stage.open(options)
+    const again = await stage.queue.submit(keyed('one'))
+    expect([again.isDuplicate, again.id === id]).toEqual([undefined, false])
+    expect(await codeOf(stage.queue.submit(keyed('four')))).toBe('KEYS_TOO_MANY')
+  })
+})
+
+test('of keys in one segment the oldest make room for others while the youngest are remembered', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open({ keyCountMax: 4, keyRetentionMs: 3_600_000 })
+    for (const key of ['a', 'b', 'c', 'd']) {
+      await queue.submit(keyed(key))
+      for (let i = 0; i < 100; i++) await queue.submit(submission())
+      await pause(stage, 900_000)
+    }
+    expect(await codeOf(queue.submit(keyed('e')))).toBe('accepted')
+    expect(await queue.submit(keyed('d'))).toMatchObject({ isDuplicate: true })
+    expect(await codeOf(queue.submit(keyed('f')))).toBe('KEYS_TOO_MANY')
+  })
+})
+
 test('a clock that is set ten years ahead forgets no key', async () => {
   await simulated(async (stage) => {
     let aheadMs = 0
