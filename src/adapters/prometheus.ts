@@ -85,15 +85,16 @@ function livingIn(registry: Registry): Watched[] {
     return []
   }
   for (const { labels } of watched.filter((one) => !living.includes(one)))
-    for (const { name } of countedByEvents) forget(registry.getSingleMetric(name) as Counter, labels)
+    for (const { name } of [...countedByEvents, ...notedByEvents])
+      forget(registry.getSingleMetric(name) as Counter | Gauge, labels)
   watched.splice(0, Infinity, ...living)
   return watched
 }
 
 /** The series of one queue. */
-function forget(counter: Counter, { queue }: Labels): void {
-  const { hashMap } = counter as unknown as { hashMap: Record<string, { labels: Labels }> }
-  for (const { labels } of Object.values(hashMap)) if (labels[queueLabel] === queue) counter.remove(labels)
+function forget(metric: Counter | Gauge, { queue }: Labels): void {
+  const { hashMap } = metric as unknown as { hashMap: Record<string, { labels: Labels }> }
+  for (const { labels } of Object.values(hashMap)) if (labels[queueLabel] === queue) metric.remove(labels)
 }
 
 function freeName(watched: readonly Watched[]): string | undefined {

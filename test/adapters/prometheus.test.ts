@@ -333,3 +333,19 @@ test('names and units are those of Prometheus', async () => {
     expect(name).not.toMatch(/_(?:ms|milliseconds|count|kib)(?:_|$)/)
   }
 })
+
+test('of a queue that has crashed no series is left when the next one comes', async () => {
+  const registry = new Registry()
+  const named = (name: string): StillQueue => {
+    const queue = new StillQueue()
+    prometheus(queue as unknown as WatchedQueue, registry, { name })
+    queue.emit('recovered', { messageCount: 1, cutBytes: 0, durationMs: 5 })
+    return queue
+  }
+  named('stays')
+  for (const name of ['one', 'two', 'three']) named(name).isCrashed = true
+  named('last')
+  const series = Object.keys(await scrape(registry))
+  const queues = series.map((one) => /queue="(\w+)"/.exec(one)?.[1])
+  expect(new Set(queues)).toEqual(new Set(['last', 'stays']))
+})

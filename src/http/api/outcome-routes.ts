@@ -15,10 +15,15 @@ const feedsMax = 16
 const batchMax = 100
 
 /** Streams under way. */
-class Feeds {
+export class Feeds {
   #count = 0
   /** The one of each consumer, and when it has ended. */
   readonly #named = new Map<string, { readonly stream: EventStream; readonly ended: Promise<void> }>()
+
+  /** Consumers with a stream. */
+  get namedCount(): number {
+    return this.#named.size
+  }
 
   /** @throws ProblemError TOO_MANY_REQUESTS */
   checkRoom(): void {
@@ -36,8 +41,8 @@ class Feeds {
       const ended = (before?.ended ?? Promise.resolve()).then(feed)
       const own = { stream, ended: ended.catch(() => undefined) }
       this.#named.set(name, own)
-      await ended
-      if (this.#named.get(name) === own) this.#named.delete(name)
+      // The queue may refuse the name, and a client come with another one each time.
+      await ended.finally(() => this.#named.get(name) === own && this.#named.delete(name))
     } finally {
       this.#count--
     }

@@ -25,6 +25,11 @@ export class EventStream {
   constructor(response: ServerResponse, options: EventStreamOptions) {
     this.#response = response
     this.#options = options
+    // The client has left while its request waited: nothing tells that again.
+    if (response.destroyed) {
+      this.#over.abort()
+      return
+    }
     response.on('close', () => this.#ended())
     response.on('drain', () => this.#drained())
     response.writeHead(200, {

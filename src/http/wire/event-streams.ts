@@ -19,6 +19,7 @@ export class EventStreams {
   open(response: ServerResponse, options: EventStreamOptions): EventStream {
     this.checkRoom()
     const stream = new EventStream(response, options)
+    if (stream.signal.aborted) return stream
     this.#streams.add(stream)
     stream.signal.addEventListener('abort', () => this.#streams.delete(stream))
     return stream

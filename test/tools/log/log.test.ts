@@ -63,6 +63,21 @@ test.each(['yes', 'no'])(
   },
 )
 
+test('mail of `waybill submit` has a line when it is accepted, too', async () => {
+  const { relay, directory } = await served((place) => ['--maildir', join(place, 'maildir')])
+  await expect.poll(() => linesOf(relay, 'listening').length).toBe(1)
+  const file = join(directory, 'mail.jsonl')
+  const line = { from: 'a@example.org', to: 'b@example.net', text: 'x' }
+  writeFileSync(file, `${JSON.stringify(line)}\n`)
+  const words = ['submit', '--queue', join(directory, 'queue'), '--jsonl', file]
+  expect(await runWaybill(words, { directory })).toMatchObject({ exitCode: 0 })
+  await expect
+    .poll(() => linesOf(relay, 'accepted'))
+    .toMatchObject([
+      { client: { address: 'control' }, recipientCount: 1, dataBytes: expect.any(Number) as number },
+    ])
+})
+
 test.each([
   ['info', []],
   ['debug', [{ level: 20, recipients: ['one@example.net'], transport: 'smtp', attempt: 1 }]],

@@ -78,11 +78,20 @@ export interface RelayDoor extends SubmitPort {
   submit(submission: Submission, client?: object, trace?: object): Promise<Accepted>
 }
 
+/** What comes over the control socket has this client in the log. */
+export const controlClient: object = { address: 'control' }
+
+type LoggedQueue = Pick<Queue, 'on' | 'submit' | 'limits'>
+
 /** The queue, with a log of the clients that bring messages. */
-export function withLoggedClients(queue: Queue, log: Logger): RelayDoor {
+export function withLoggedClients(queue: LoggedQueue, log: Logger): RelayDoor {
+  if (!log.isLevelEnabled('info')) return queue
+  // Of the messages of this turn, in which their `submit` settles, whatever way they came.
   const sizes = new Map<string, number>()
-  // All mail comes through here, and is logged before its `submit` settles.
-  queue.on('accepted', ({ id, dataBytes }) => sizes.set(id, dataBytes))
+  queue.on('accepted', ({ id, dataBytes }) => {
+    if (sizes.size === 0) setImmediate(() => sizes.clear())
+    sizes.set(id, dataBytes)
+  })
   return {
     limits: queue.limits,
     submit: async (submission, client, trace) => {
@@ -90,7 +99,6 @@ export function withLoggedClients(queue: Queue, log: Logger): RelayDoor {
       const accepted = await queue.submit(submission)
       const { id, isDuplicate } = accepted
       const dataBytes = sizes.get(id)
-      sizes.delete(id)
       const recipientCount = recipients.length
       if (isDuplicate === true) log.info({ id, client, ...trace, sender }, 'accepted before')
       else log.info({ id, client, ...trace, sender, recipientCount, dataBytes }, 'accepted')

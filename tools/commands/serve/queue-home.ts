@@ -15,7 +15,7 @@ import {
 import type { QueuePlace } from '../../../src/http/figures/queues.js'
 import type { StoreEvent } from '../../../src/store/statistics.js'
 import type { StoreDisk } from '../../../src/store/store-disk.js'
-import { logEvents } from '../log/log.js'
+import { controlClient, logEvents, withLoggedClients } from '../log/log.js'
 import { Retirement } from '../log/retirement.js'
 import type { Adoption } from '../store/adoption.js'
 import { withParameters } from '../cli/store-parameters.js'
@@ -161,10 +161,11 @@ export async function adoptionOf(
     const own = log.child({ adopted: adopted.lockKind })
     const retirement = new Retirement(own)
     logEvents(adopted, own)
+    const logged = withLoggedClients(adopted, own)
     controlInStore(adopted, disk, {
       ...control,
       retire: () => retirement.retire(),
-      submit: (submission) => retirement.guard(() => adopted.submit(submission)),
+      submit: (submission) => retirement.guard(() => logged.submit(submission, controlClient)),
     })
   }
   const adoption = new Adoption({ url: place, queue, node, ttlMs, options, log, onAdopted })

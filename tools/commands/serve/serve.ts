@@ -53,6 +53,7 @@ import { tellIdleClauses, tellMissingLanes } from '../policy/scheduler-conf.js'
 import { tellProofs } from './dane.js'
 import {
   clientWitness,
+  controlClient,
   controlWitness,
   logEvents,
   withBcc,
@@ -523,13 +524,13 @@ async function runWith(
     queue.reconfigure(limitsOf(queuePlace.name))
     adoption?.reconfigure(changeOf)
   })
+  const logged = withLoggedClients(queue, log)
   const withRetirement: ControlOptions = {
     ...control,
     retire: () => retirement.retire(),
-    submit: (submission) => retirement.guard(() => queue.submit(submission)),
+    submit: (submission) => retirement.guard(() => logged.submit(submission, controlClient)),
   }
   await serveControlAt(settings.home, opened, withRetirement, log)
-  const logged = log.isLevelEnabled('info') ? withLoggedClients(queue, log) : queue
   const copied = withBcc(logged, () => said.parameters.alwaysBcc)
   const held = withHold(copied, (recipient) => said.tables.routes.holds(recipient))
   const flow = new InFlow({
