@@ -4,6 +4,7 @@
  * message poison (too many recoveries found it without progress), is the queue idle. */
 import type { ActiveMessage } from '../active/active-message.js'
 import { nowhere, type Position } from '../base/position.js'
+import { isWaybillError } from '../errors.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import { Accept } from './accept/accept.js'
 import { Checkpointer } from './checkpoint/checkpointer.js'
@@ -12,6 +13,7 @@ import { Schedule } from './schedule/schedule.js'
 import { Dispatch } from './deliver/dispatch.js'
 import { Intake } from './start/intake.js'
 import { Orders, type Order, stopsAttempts } from './settle/orders.js'
+import { keepersOf } from './checkpoint/keepers.js'
 import { Outliving } from './checkpoint/outliving.js'
 import type { Parts } from './life/parts.js'
 import { Reclaim } from './checkpoint/reclaim.js'
@@ -37,6 +39,8 @@ export class Engine {
   readonly reclaim: Reclaim
   readonly #schedule: Schedule
   readonly #orders = new Orders()
+  /** Messages that could not be relocated: they stay where they are. */
+  readonly #fixed = new WeakSet<ActiveMessage>()
   readonly #outliving: Outliving
   readonly #parts: Parts
   readonly #facts: EngineFacts
@@ -111,6 +115,7 @@ export class Engine {
       onCapture: () => this.settle.room.capture(),
       onDurable: () => {
         this.settle.checkpointed()
+        this.#relocateKeepers()
         this.intake.wake()
       },
     })
@@ -224,6 +229,20 @@ export class Engine {
       else this.settle.settle(message)
     }
     return answer
+  }
+
+  /** On a full disk there is no room for it. */
+  #relocateKeepers(): void {
+    if (this.reclaim.isFull) return
+    const mayMove = (message: ActiveMessage): boolean =>
+      this.#orders.of(message) === undefined && !this.#fixed.has(message)
+    for (const message of keepersOf(this.#parts, mayMove))
+      this.order(message, { kind: 'relocate' }).catch((error: unknown) => {
+        if (this.#parts.life.isOver) return
+        if (!isWaybillError(error)) return this.#parts.life.end(error)
+        // There was a warning.
+        this.#fixed.add(message)
+      })
   }
 
   /** Settles when recovery has ended; rejects when it cannot. */

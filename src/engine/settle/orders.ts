@@ -11,13 +11,23 @@ export type Order =
   /** `byTime`: attempts under way go on. */
   | { readonly kind: 'expire'; readonly byTime?: true }
   | { readonly kind: 'move'; readonly lane: 'incoming' | 'hold'; readonly changes: EnvelopeChanges }
+  /** Nobody's: it goes behind other mail, untried, because segments are kept for it alone. */
+  | { readonly kind: 'relocate' }
 
 /** Does nobody want the attempts under way any more? A flush or a requeue wants a delivery,
  * so they go on. */
-export const stopsAttempts = (order: Order): boolean =>
-  order.kind === 'move'
-    ? order.lane === 'hold' || order.changes.route !== undefined
-    : order.kind === 'delete' || order.byTime !== true
+export function stopsAttempts(order: Order): boolean {
+  switch (order.kind) {
+    case 'move':
+      return order.lane === 'hold' || order.changes.route !== undefined
+    case 'expire':
+      return order.byTime !== true
+    case 'delete':
+      return true
+    case 'relocate':
+      return false
+  }
+}
 
 interface Placed {
   readonly order: Order
