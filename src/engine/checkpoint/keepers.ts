@@ -1,6 +1,6 @@
 /** Active messages for which alone much of the disk is kept.
- * Invariant: what waits for an attempt keeps at most `keptPart` times as many bytes of a log as it
- * has, and `suffixBytesMax`, for longer than a few checkpoints.
+ * Invariant: what waits for an attempt keeps, for longer than a few checkpoints, at most `keptPart`
+ * times as many bytes of a log as it has, or `suffixBytesMax`, or a segment.
  * Why:
  *   1. a site takes a message a minute, and a thousand wait for it
  *   2. other mail comes and goes; each segment has one of the thousand
@@ -24,12 +24,12 @@ interface Keepers {
 /** Those that are to move on, so that segments are released: of a segment's size together.
  * @param mayMove nothing else is to become of it */
 export function keepersOf(parts: Parts, mayMove: (message: ActiveMessage) => boolean): ActiveMessage[] {
-  const { active, options, journal } = parts
+  const { active, journal } = parts
   const byLane = new Map<number, Keepers>()
   for (const message of active.messages()) {
-    const passedBytes = bytesPassed(parts, message)
-    if (passedBytes < options.suffixBytesMax || !isUntouched(message) || !mayMove(message)) continue
     const { lane } = message.place
+    const passedBytes = bytesPassed(parts, message)
+    if (passedBytes < leastBytes(parts, lane) || !isUntouched(message) || !mayMove(message)) continue
     const keepers = byLane.get(lane) ?? { messages: [], bytes: 0, passedBytes: 0 }
     byLane.set(lane, keepers)
     keepers.messages.push(message)
@@ -49,6 +49,10 @@ export function keepersOf(parts: Parts, mayMove: (message: ActiveMessage) => boo
   }
   return found
 }
+
+/** Of less no file is released. */
+const leastBytes = ({ options, lanes, journal }: Parts, lane: number): number =>
+  Math.max(options.suffixBytesMax, (lanes.get(lane).logs?.envelopes.files.grid ?? journal.grid).segmentBytes)
 
 /** It only waits: in a lane, or attempted at once, another would be made of it than it is. */
 const isUntouched = (message: ActiveMessage): boolean =>
