@@ -38,8 +38,8 @@ export interface SettleCallbacks extends RoomCallbacks, FinishCallbacks, MoveCal
   readonly hopLane: (intervalMs: number) => Promise<Lane>
 }
 
-/** `postponed`: it waits in memory for its time, or is attempted, because that has come. `stays`: it
- * is attempted as if nothing had been ordered. */
+/** `postponed`: it waits in memory for its time, or is attempted, because that has come.
+ * `stays`: it is attempted as if nothing had been ordered. */
 type SettleResult = EndResult | 'postponed' | 'stays'
 
 export class Settle {
