@@ -2,7 +2,13 @@
  * Invariant: an outcome counts as consumed when the consumer asks for the next one. A crash before
  * that, or before the checkpoint that says it, gives it again: at least once, never not at all. */
 import { onAbort } from '../../base/on-abort.js'
-import { integerOption, isRecordText, signalOption } from '../../base/options.js'
+import {
+  checkOptionNames,
+  integerOption,
+  isRecordText,
+  signalOption,
+  type OptionNames,
+} from '../../base/options.js'
 import type { Position } from '../../base/position.js'
 import { WaybillError } from '../../errors.js'
 import { readMax, type ReadOutcomes } from './kept-outcomes.js'
@@ -37,6 +43,15 @@ export interface OutcomeBatchesRequest extends OutcomesRequest {
   /** Items of a batch at the most, 1 … 1000. Default 100. */
   readonly max?: number
 }
+
+/** A misspelt `consumer` would be a reader that forgets, and whose program loses outcomes. */
+const requestNames: OptionNames<OutcomesRequest> = {
+  consumer: true,
+  from: true,
+  acknowledges: true,
+  signal: true,
+}
+const batchesNames: OptionNames<OutcomeBatchesRequest> = { ...requestNames, max: true }
 
 /** Consumers of a queue, readers without a name included. */
 const consumersMax = 32
@@ -115,6 +130,7 @@ async function* oneByOne(
   request: OutcomesRequest,
   ended: AbortSignal,
 ): AsyncGenerator<QueueOutcome | OutcomeGap, void> {
+  checkOptionNames(request, requestNames)
   const reading = await Reading.begin(outcomes, life, request, ended)
   try {
     for (let items = await reading.items(); items.length > 0; items = await reading.items())
@@ -132,9 +148,11 @@ async function* oneByOne(
 async function* inBatches(
   outcomes: Outcomes,
   life: ConsumingLife,
-  { max = batchMaxUsual, ...request }: OutcomeBatchesRequest,
+  asked: OutcomeBatchesRequest,
   ended: AbortSignal,
 ): AsyncGenerator<readonly (QueueOutcome | OutcomeGap)[], void> {
+  checkOptionNames(asked, batchesNames)
+  const { max = batchMaxUsual, ...request } = asked
   integerOption('max', max, 1, batchMaxMost)
   const reading = await Reading.begin(outcomes, life, request, ended)
   try {
@@ -255,12 +273,16 @@ class Reading {
   }
 }
 
-/** The consumer of this name, from now on if there is none. */
+/** The consumer of this name, from this step on if there is none:
+ *    1. a program begins to consume, and submits a message in the same step
+ *    2. the message is delivered, durably
+ *    3. the consumer is known a step later: it sees neither that delivery nor a gap */
 async function joined(outcomes: Outcomes, life: ConsumingLife, name: string | undefined): Promise<Consumer> {
-  await life.orEnd(outcomes.restored)
-  const known = name === undefined ? undefined : consumerNamed(outcomes, name)
+  const isNew = consumerNamed(outcomes, name) === undefined
+  if (!isNew) await life.orEnd(outcomes.restored)
+  const known = consumerNamed(outcomes, name)
   if (known?.isReading === true)
-    throw new WaybillError('OPTION_INVALID', `'${known.name}' is consuming already`, { option: 'consumer' })
+    throw new WaybillError('OPTION_INVALID', `'${name}' is consuming already`, { option: 'consumer' })
   if (known !== undefined) {
     known.isReading = true
     return known
@@ -270,7 +292,7 @@ async function joined(outcomes: Outcomes, life: ConsumingLife, name: string | un
       option: 'consumer',
     })
   const consumer: Consumer = { name, cursor: outcomes.number, isReading: true, isKept: false }
-  await outcomes.add(consumer)
+  await outcomes.add(consumer, () => life.orEnd(outcomes.restored))
   if (name === undefined) return consumer
   try {
     await life.checkpoint()
@@ -282,8 +304,8 @@ async function joined(outcomes: Outcomes, life: ConsumingLife, name: string | un
   return consumer
 }
 
-const consumerNamed = (outcomes: Outcomes, name: string): Consumer | undefined =>
-  [...outcomes.consumers].find((consumer) => consumer.name === name)
+const consumerNamed = (outcomes: Outcomes, name: string | undefined): Consumer | undefined =>
+  name === undefined ? undefined : [...outcomes.consumers].find((consumer) => consumer.name === name)
 
 export interface ConsumerStatus {
   readonly name: string

@@ -109,8 +109,9 @@ export class Outcomes {
   /** Settles when `restore` has ended. */
   readonly restored: Promise<void> = new Promise((resolve) => (this.#isRestored = resolve))
 
-  /** From here on outcomes are recorded for it. @returns when the log is there */
-  async add(consumer: Consumer): Promise<void> {
+  /** From this step on outcomes are recorded for it.
+   * @param restored waits for `restore`, or the end of this life @returns when the log is there */
+  async add(consumer: Consumer, restored: () => Promise<void>): Promise<void> {
     // What was copied for the last one that has gone comes to its end first.
     while (!this.isOn && this.#copying !== undefined) await this.#copying
     if (!this.isOn) {
@@ -119,6 +120,7 @@ export class Outcomes {
     }
     this.#consumers.add(consumer)
     try {
+      await restored()
       await this.#opened()
     } catch (error) {
       this.#consumers.delete(consumer)

@@ -1,5 +1,5 @@
 /** What consumers of outcomes get. */
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { LaneLog } from '../../../src/log/lane-log.js'
 import { Outcomes } from '../../../src/engine/outcomes/outcomes.js'
 import type { OutcomeGap, OutcomesRequest } from '../../../src/engine/outcomes/consume.js'
@@ -81,6 +81,37 @@ test.each(stages)('%s: a consumer gets all that becomes of a message, in order',
     expect(own[3]).toMatchObject({ recipients: ['c@example.net'], status: '5.1.1', text: 'nobody' })
     expect(own[5]).toMatchObject({ recipients: ['b@example.net'], attempt: 2 })
     await consumer.end()
+  })
+})
+
+describe('a consumer has what happens from the step of its first call on', () => {
+  const withoutAny = async (): Promise<void> => undefined
+  const forgotten = async (stage: Stage): Promise<void> => {
+    const consumer = consuming(stage, { consumer: 'other' })
+    await known(stage)
+    await consumer.end()
+    await stage.queue.forgetConsumer('other')
+  }
+  test.each([
+    ['in a new queue', undefined],
+    ['in a later life', withoutAny],
+    ['in a later life, where another was forgotten', forgotten],
+  ])('%s', async (_, earlier) => {
+    await simulated(async (stage) => {
+      await stage.open()
+      if (earlier !== undefined) {
+        await stage.queue.submit(submission())
+        await stage.queue.idle()
+        await earlier(stage)
+        await stage.open()
+      }
+      const consumer = consuming(stage)
+      const { id } = await stage.queue.submit(submission())
+      await consumer.until(3)
+      const own = consumer.items.filter((item) => item.kind !== 'gap' && item.id === id)
+      expect(own.map(({ kind }) => kind)).toEqual(['accepted', 'delivered', 'finished'])
+      await consumer.end()
+    })
   })
 })
 
@@ -391,6 +422,9 @@ test.each([
   [{ consumer: 'x'.repeat(65) }, 'OPTION_INVALID'],
   [{ from: 0 }, 'OPTION_INVALID'],
   [{ signal: {} }, 'OPTION_INVALID'],
+  [{ name: 'webhooks' }, 'OPTION_INVALID'],
+  [{ consumer: 'it', max: 5 }, 'OPTION_INVALID'],
+  [null, 'OPTION_INVALID'],
 ])('the request %j is %s', async (request, code) => {
   await simulated(async (stage) => {
     const queue = await stage.open()
