@@ -31,6 +31,7 @@ import {
   type CheckedEnvelope,
   type Submission,
 } from './submission.js'
+import { checkUnexpired } from './submission-terms.js'
 import { Tickets, type Accepted } from './tickets.js'
 
 /** Bytes appended and not durable beyond which submissions wait: about what the disk takes
@@ -94,6 +95,7 @@ export class Accept {
 
   /** @throws WaybillError for what is wrong with the data */
   #submit(submission: Submission, envelope: CheckedEnvelope): Promise<Accepted> {
+    checkUnexpired(envelope.terms, this.#parts.options.clock)
     const { data } = submission
     if (typeof data === 'string') return this.#submitBytes(submission, envelope, Buffer.from(data))
     if (Buffer.isBuffer(data)) return this.#submitBytes(submission, envelope, data)

@@ -55,11 +55,19 @@ export function checkedTerms(submission: SubmissionTerms, clock: Clock): Envelop
     trace: traceOf(traceparent, tracestate),
   }
   if (terms.notBefore <= nowMs) terms.notBefore = 0
-  if (terms.expiresAt > 0 && terms.expiresAt <= nowMs)
-    throw invalid('expiresAt', 'expiresAt has passed already')
   if (terms.expiresAt > 0 && terms.expiresAt <= terms.notBefore)
     throw invalid('expiresAt', 'expiresAt is not later than notBefore')
   return termsOf(terms)
+}
+
+/** Asked when it is certain that a message is to be made:
+ *    1. a message is accepted with an idempotency key, and the answer is lost
+ *    2. its time passes; the submitter submits it again
+ *    3. it is refused, and its submitter does not know that it went out
+ * @throws WaybillError OPTION_INVALID */
+export function checkUnexpired(terms: EnvelopeTerms | undefined, clock: Clock): void {
+  if (terms !== undefined && terms.expiresAt > 0 && terms.expiresAt <= clock.wallMs())
+    throw invalid('expiresAt', 'expiresAt has passed already')
 }
 
 /** Is it a tag? */

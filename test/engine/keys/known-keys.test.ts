@@ -39,6 +39,17 @@ test('submissions with one key at once are one message', async () => {
   })
 })
 
+test('a submission is repeated with its key when its time has passed, and is the duplicate that it is', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    const late = { ...keyed('k'), expiresAt: stage.clock.wallMs() + 60_000 }
+    const { id } = await queue.submit(late)
+    await pause(stage, 120_000)
+    expect(await queue.submit(late)).toEqual({ id, isDuplicate: true })
+    expect(await codeOf(queue.submit({ ...late, idempotencyKey: 'other' }))).toBe('OPTION_INVALID')
+  })
+})
+
 test('where the first submission with a key fails, the next one is the message', async () => {
   await simulated(async (stage) => {
     const queue = await stage.open()
