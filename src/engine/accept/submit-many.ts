@@ -21,7 +21,13 @@ const optionNames: OptionNames<SubmitManyOptions> = { underWayMax: true, signal:
 
 /** Of one submission: durable under its id, or refused for what is wrong with it. */
 export type SubmitResult =
-  | { readonly index: number; readonly id: string; readonly error?: undefined }
+  | {
+      readonly index: number
+      readonly id: string
+      /** As `submit` says it: the key was known, and no message was made. */
+      readonly isDuplicate?: true
+      readonly error?: undefined
+    }
   | { readonly index: number; readonly id?: undefined; readonly error: WaybillError }
 
 /** They are of the queue, and would be of the next submission, too. */
@@ -77,8 +83,7 @@ async function resultOf(
   submission: Submission,
 ): Promise<SubmitResult> {
   try {
-    const { id } = await submit(submission)
-    return { index, id }
+    return { index, ...(await submit(submission)) }
   } catch (error) {
     if (isWaybillError(error)) return { index, error }
     return { index, error: new WaybillError('OPTION_INVALID', 'the submission cannot be read', {}, error) }

@@ -169,6 +169,20 @@ test.each([
   expect([ended, isClosed, seen.length]).toEqual([end, true, came])
 })
 
+test('a result says which messages were there before, by their keys', async () => {
+  const twice = async (submission: Submission) => {
+    const accepted = await atOnce(submission)
+    return accepted.id === '1' ? { ...accepted, isDuplicate: true as const } : accepted
+  }
+  const results: SubmitResult[] = []
+  for await (const result of submitMany(twice, numbered(3), {})) results.push(result)
+  expect(results).toEqual([
+    { index: 0, id: '0' },
+    { index: 1, id: '1', isDuplicate: true },
+    { index: 2, id: '2' },
+  ])
+})
+
 test.each([
   ['a text', 'x', {}],
   ['nothing', undefined, {}],
