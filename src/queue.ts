@@ -1,4 +1,5 @@
 /** The public queue: a thin face over the parts. */
+import { textOption } from './base/options.js'
 import type { Disk } from './disk/disk.js'
 import { deleteMessages } from './admin/verbs/delete.js'
 import { expire } from './admin/verbs/expire.js'
@@ -21,7 +22,7 @@ import type { Change } from './engine/life/change.js'
 import { accepting, traceAccept } from './engine/life/tracing.js'
 import { Listenable } from './engine/life/listenable.js'
 import { list, type ListedMessage, type ListOptions } from './admin/select/listing.js'
-import { routesNow } from './admin/select/routes.js'
+import { routesOf } from './admin/select/routes.js'
 import { page, type ListPage, type PageOptions } from './admin/select/page.js'
 import { storedMessage, type StoredMessage } from './admin/select/stored-message.js'
 import type { QueueOptions, Route } from './engine/life/options.js'
@@ -141,9 +142,9 @@ export class Queue extends Listenable {
     return storedMessage(this.#parts, this.#engine, id, options)
   }
 
-  /** Where mail to each of these addresses would go now; undefined: nobody knows the way. */
+  /** Where mail to each of these would go now; undefined: nobody knows. @throws OPTION_INVALID */
   routesOf(recipients: readonly string[]): (Route | undefined)[] {
-    return routesNow(this.#parts.options, { route: undefined }, recipients)
+    return routesOf(this.#parts.options, recipients)
   }
 
   /** Settles when all that has happened by now stands in the queue's files, durably: who reads
@@ -296,9 +297,9 @@ export class Queue extends Listenable {
 
   /** Revives a dead destination, or ends its wait for its rate, behind this step, and what `slow`
    * has ordered. What an operator has suspended stays so until `unsuspend`.
-   * @param name of the snapshot, @returns false when there is nothing to resume */
+   * @param name of the snapshot @returns was there any? @throws WaybillError OPTION_INVALID */
   resume(transport: string, name: string): boolean {
-    return this.#engine.dispatch.resume(transport, name)
+    return this.#engine.dispatch.resume(textOption('transport', transport), textOption('name', name))
   }
 
   /** At most so many deliveries to a nexthop begin in a time, beside `limits`: for `forMs`, until

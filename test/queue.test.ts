@@ -1,5 +1,6 @@
 /** What an embedder sees of a queue beside mail. */
 import { expect, test } from 'vitest'
+import type { Queue } from '../src/queue.js'
 import { codeOf, simulated, submission } from './engine/stage.js'
 
 test('the limits are those that it was opened with, each its own', async () => {
@@ -15,5 +16,19 @@ test('a queue that is let go by `await using` has crashed', async () => {
     await queue[Symbol.asyncDispose]()
     expect(queue.isCrashed).toBe(true)
     expect(await codeOf(queue.submit(submission()))).toBe('QUEUE_CRASHED')
+  })
+})
+
+test.each<[string, (queue: Queue) => unknown]>([
+  ['an address in the place of a list', (queue) => queue.routesOf('a@example.org' as never)],
+  ['a list of no addresses', (queue) => queue.routesOf([undefined as never])],
+  ['a destination without a name', (queue) => queue.resume('out', undefined as never)],
+  ['an object in the place of a transport', (queue) => queue.resume({ transport: 'out' } as never, 'x')],
+  ['a flag that is a word', (queue) => queue.submit({ ...submission(), smtputf8: 'yes' as never })],
+  ['a flag that is a number', (queue) => queue.submit({ ...submission(), longLines: 1 as never })],
+])('%s is refused with a code', async (_, call) => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    expect(await codeOf(Promise.resolve().then(() => call(queue)))).toBe('OPTION_INVALID')
   })
 })

@@ -5,6 +5,7 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { Room } from '../engine/accept/space-watch.js'
 import type { QueueStatistics } from '../admin/select/statistics.js'
+import { checkOptionNames } from '../base/options.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import type { Queue } from '../queue.js'
 import { countedByEvents, notedByEvents, type Counted } from './event-metrics.js'
@@ -20,7 +21,7 @@ export type WatchedQueue = Pick<Queue, 'stats' | 'room' | 'isCrashed' | 'on'>
 
 export interface PrometheusOptions {
   /** The label `queue` of its numbers. Default: none for the first queue of a registry, and 2, 3, …
-   * for further ones.… */
+   * for further ones. */
   readonly name?: string
 }
 
@@ -45,8 +46,10 @@ const watchedIn = new WeakMap<Registry, Watched[]>()
 export function prometheus(
   queue: WatchedQueue,
   registry: Registry = new Registry(),
-  { name }: PrometheusOptions = {},
+  options: PrometheusOptions = {},
 ): Registry {
+  checkOptionNames(options, { name: true })
+  const { name } = options
   const watched = livingIn(registry)
   const label = name ?? freeName(watched)
   if (watched.some((other) => other.queue === queue || other.labels[queueLabel] === label))

@@ -6,7 +6,7 @@ import { chmod, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.js'
 import { onAbort } from '../base/on-abort.js'
-import { signalOption } from '../base/options.js'
+import { checkOptionNames, signalOption } from '../base/options.js'
 import type { Position } from '../base/position.js'
 import type { Disk } from '../disk/disk.js'
 import { nodeDisk } from '../disk/node-disk.js'
@@ -64,6 +64,7 @@ export const isTar = (path: string): boolean => path.endsWith('.tar')
 /** @throws WaybillError OPTION_INVALID, VERB_ABORTED, DISK_FULL, DISK_FAILED, LOG_CORRUPT,
  * QUEUE_CRASHED */
 export async function backUp(source: BackupSource, request: BackupRequest): Promise<BackupReport> {
+  checkOptionNames(request, { to: true, signal: true, onProgress: true })
   const { to, signal } = request
   signalOption(signal)
   await checkPlace(to, source.directory)

@@ -28,6 +28,19 @@ export function integerOption(option: string, value: number, least: number, most
   return value
 }
 
+/** @throws WaybillError OPTION_INVALID */
+export function textOption(option: string, value: string): string {
+  if (typeof value !== 'string') throw new WaybillError('OPTION_INVALID', 'expected a string', { option })
+  return value
+}
+
+/** @throws WaybillError OPTION_INVALID */
+export function flagOption(option: string, value: boolean): boolean {
+  if (typeof value !== 'boolean')
+    throw new WaybillError('OPTION_INVALID', `${option} is true or false`, { option })
+  return value
+}
+
 /** Text of 1 to `bytesMax` bytes as it stands in a record: half a surrogate pair would be read back
  * as another character. */
 export const isRecordText = (value: unknown, bytesMax: number): value is string =>

@@ -6,7 +6,7 @@
  *    2. the next file has the whole batch again
  *    3. a reader that has passed the hole takes the lines of the second for known ones */
 import type { Disk } from '../disk/disk.js'
-import { integerOption, signalOption } from '../base/options.js'
+import { checkOptionNames, integerOption, signalOption } from '../base/options.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import { queryOf, type HistoryEntry, type HistoryQuery, type HistorySelector } from './history-entry.js'
 import { filterPath, historyDirectory, historyFiles, linesPath, type HistoryFile } from './history-files.js'
@@ -53,8 +53,10 @@ function placeOf(text: string | undefined): Place {
 export async function readHistory(
   disk: Pick<Disk, 'list' | 'open'>,
   selector: HistorySelector,
-  { max = maxUsual, after, signal }: HistoryPageOptions = {},
+  options: HistoryPageOptions = {},
 ): Promise<HistoryPage> {
+  checkOptionNames(options, { max: true, after: true, signal: true })
+  const { max = maxUsual, after, signal } = options
   integerOption('max', max, 1, maxMost)
   signalOption(signal)
   const query = queryOf(selector)

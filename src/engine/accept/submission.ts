@@ -13,7 +13,7 @@ import {
   type RecipientDsn,
   type Ret,
 } from '../../base/notification.js'
-import { isRecordText, signalOption } from '../../base/options.js'
+import { checkOptionNames, flagOption, isRecordText, signalOption } from '../../base/options.js'
 import { WaybillError } from '../../errors.js'
 import { notifyNotes, type EnvelopeDsn } from '../../record/dsn.js'
 import type { Priority } from '../../record/envelope.js'
@@ -109,7 +109,8 @@ export function checkEnvelope(submission: Submission, limits: EngineOptions): Ch
       'RECIPIENTS_TOO_MANY',
       `${recipients.length} recipients, at most ${limits.recipientCountMax} are accepted`,
     )
-  let smtputf8 = submission.smtputf8 === true || senderKind === 'international'
+  flagOption('longLines', submission.longLines ?? false)
+  let smtputf8 = flagOption('smtputf8', submission.smtputf8 ?? false) || senderKind === 'international'
   let isAsked = submission.dsn !== undefined
   // Our own list: the submitter may reuse its list for the next message while this one waits. It
   // does not grow: V8 gives a list that is pushed to room for 17, and this one is kept. Nor is it a
@@ -180,8 +181,7 @@ function handlingOf({
   priority = 'normal',
   idempotencyKey: key,
 }: Submission): Pick<CheckedEnvelope, 'held' | 'priority' | 'key'> {
-  if (typeof hold !== 'boolean')
-    throw new WaybillError('OPTION_INVALID', 'hold is true or false', { option: 'hold' })
+  flagOption('hold', hold)
   if (!priorities.includes(priority))
     throw new WaybillError('OPTION_INVALID', 'priority is high, normal or low', { option: 'priority' })
   if (key !== undefined && !isRecordText(key, keyBytesMax))
@@ -199,7 +199,11 @@ function checkedId(id: unknown): MessageId | undefined {
 }
 
 const kindOf = (value: unknown): string =>
-  value === null ? 'null' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
+  value === null || value === undefined
+    ? String(value)
+    : typeof value === 'object'
+      ? 'an object'
+      : `a ${typeof value}`
 
 /** For `Ada <ada@example.org>`. */
 const hintOf = (address: unknown): string =>
@@ -275,6 +279,7 @@ export interface Distinct {
 export function checkedDsn(dsn: unknown, { addresses, asked }: Distinct): EnvelopeDsn | undefined {
   if (dsn !== undefined && (typeof dsn !== 'object' || dsn === null))
     throw invalid('dsn', 'dsn is an object { id, return, notify }')
+  checkOptionNames(dsn ?? {}, { id: true, return: true, notify: true }, 'dsn')
   const { id, return: ret, notify: forAll } = (dsn ?? {}) as SubmissionDsn
   if (id !== undefined && (typeof id !== 'string' || !isEnvid(id)))
     throw invalid('dsn.id', 'an envelope id is printable ASCII, at most 100 octets as xtext')

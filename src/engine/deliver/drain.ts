@@ -1,7 +1,7 @@
 /** Drains a life: no attempt begins, and those under way get the time to end.
  * Invariant: a life that is drained has no attempt under way and no outcome that is not durable, so
  * a crash behind it repeats no delivery. Draining itself writes nothing. */
-import { signalOption } from '../../base/options.js'
+import { checkOptionNames, signalOption } from '../../base/options.js'
 import { onAbort } from '../../base/on-abort.js'
 import type { Life } from '../life/life.js'
 import type { Dispatch } from './dispatch.js'
@@ -23,8 +23,11 @@ export async function drain(
   life: Life,
   dispatch: Pick<Dispatch, 'gate' | 'whenStill' | 'underWayCount'>,
   allDurable: () => Promise<void>,
-  { signal }: DrainOptions,
+  options: DrainOptions,
 ): Promise<DrainResult> {
+  // `{ timeoutMs }` would wait for an attempt that hangs.
+  checkOptionNames(options, { signal: true })
+  const { signal } = options
   signalOption(signal)
   life.check()
   dispatch.gate.close()

@@ -1,6 +1,6 @@
 /** The events of a queue. They are emitted after the record was appended, and say nothing about
- * durability, except `accepted`. Listeners run inside the engine's turn: what they throw is theirs,
- * and ends the life, and the process like any uncaught error when nobody listens to `crashed`. */
+ * durability, except `accepted`. Listeners run inside the engine's turn; what they throw changes
+ * nothing. */
 import { EventEmitter } from 'node:events'
 import { callListener, listenerDefectText } from '../../delivery/call-listener.js'
 import { warnOfMistake } from './tell-listener.js'
@@ -155,7 +155,9 @@ const names: OptionNames<QueueEvents> = {
 const nodeError = 'error'
 
 /** @throws WaybillError OPTION_INVALID */
-function checkName(event: string): void {
+function checkListening(event: string, listener: unknown): void {
+  if (typeof listener !== 'function')
+    throw new WaybillError('OPTION_INVALID', 'a listener is a function', { option: event })
   if (event === nodeError || Object.hasOwn(names, event)) return
   throw new WaybillError('OPTION_INVALID', `no such event; there are ${Object.keys(names).join(', ')}`, {
     option: event,
@@ -216,17 +218,17 @@ export class QueueEmitter {
   }
 
   on<K extends keyof QueueEvents>(event: K, listener: Listener<K>): void {
-    checkName(event)
+    checkListening(event, listener)
     this.#emitter.on(event, listener as never)
   }
 
   once<K extends keyof QueueEvents>(event: K, listener: Listener<K>): void {
-    checkName(event)
+    checkListening(event, listener)
     this.#emitter.once(event, listener as never)
   }
 
   off<K extends keyof QueueEvents>(event: K, listener: Listener<K>): void {
-    checkName(event)
+    checkListening(event, listener)
     this.#emitter.off(event, listener as never)
   }
 }

@@ -1,6 +1,6 @@
 /** Options that are made elsewhere, a policy and the scheduler's parameters, checked before
  * anything is written. */
-import { integerOption } from '../../base/options.js'
+import { checkOptionNames, integerOption } from '../../base/options.js'
 import { WaybillError } from '../../errors.js'
 import { parseGlob } from '../../policy/glob.js'
 import type { RetryPolicy } from '../../policy/retry-policy.js'
@@ -73,8 +73,10 @@ const rulesMax = 10_000
 
 export function checkLimits(limits: readonly SendingLimit[]): readonly SendingLimit[] {
   const checked = listOf('limits', limits)
-  checked.forEach(({ kind, pattern, count, perMs }, i) => {
+  checked.forEach((limit, i) => {
     const option = `limits[${i}]`
+    checkOptionNames(limit, { kind: true, pattern: true, count: true, perMs: true }, option)
+    const { kind, pattern, count, perMs } = limit
     if (!limitKinds.includes(kind))
       throw new WaybillError('OPTION_INVALID', `expected one of ${limitKinds.join(', ')}`, {
         option: `${option}.kind`,
@@ -91,8 +93,10 @@ export function checkLimits(limits: readonly SendingLimit[]): readonly SendingLi
 
 export function checkShaping(shaping: readonly ReplyShaping[]): readonly ReplyShaping[] {
   const checked = listOf('shaping', shaping)
-  checked.forEach(({ reply, count, perMs, forMs }, i) => {
+  checked.forEach((each, i) => {
     const option = `shaping[${i}]`
+    checkOptionNames(each, { reply: true, count: true, perMs: true, forMs: true }, option)
+    const { reply, count, perMs, forMs } = each
     if (typeof reply !== 'string' || reply.trim() === '')
       throw new WaybillError('OPTION_INVALID', 'expected words of a reply', { option: `${option}.reply` })
     checkRate(option, count, perMs)

@@ -6,6 +6,7 @@
  * @see ZMailer manual, Scheduler: command, user, group, idlemax, overfeed, bychannel */
 import { access, constants } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
+import { checkOptionNames, type OptionNames } from '../../base/options.js'
 import { thrownText } from '../../base/realms.js'
 import type { Transport } from '../../delivery/transport.js'
 import { WaybillError } from '../../errors.js'
@@ -31,6 +32,14 @@ export interface ClauseAgentsOptions {
   readonly allowsRoot?: boolean
 }
 
+const optionNames: OptionNames<ClauseAgentsOptions> = {
+  policy: true,
+  directory: true,
+  startsPerSecondMax: true,
+  fileCountMax: true,
+  allowsRoot: true,
+}
+
 const noHost = { kind: 'failed', status: '5.1.2', reason: 'the destination is no host name' } as const
 const hostPattern = /^(?!-)(?!.*\.\.)[\w.:[\]-]+$/
 
@@ -40,7 +49,9 @@ export class ClauseAgents {
   readonly #accounts = new Map<string, Promise<AgentAccount | undefined>>()
   #userCount = 0
 
+  /** @throws WaybillError OPTION_INVALID */
   constructor(options: ClauseAgentsOptions) {
+    checkOptionNames(options, optionNames)
     this.#options = options
     this.#house = new AgentHouse({ startsPerSecondMax: options.startsPerSecondMax ?? startsPerSecondUsual })
   }

@@ -166,6 +166,7 @@ export function checkSmtpOptions(options: SmtpTransportOptions): void {
       'credentials travel only over TLS that is required or implicit',
       { option: 'auth' },
     )
+  if (auth !== undefined) checkOptionNames(auth, { user: true, pass: true }, 'auth')
   if (auth !== undefined && (!isWord(auth.user) || !isWord(auth.pass)))
     throw new WaybillError('OPTION_INVALID', 'credentials are a user and a pass', { option: 'auth' })
 }

@@ -136,6 +136,7 @@ test('once and on of node:events work, and fail when the queue crashes with an e
     expect((await next).value).toEqual([expect.objectContaining({ id: second.id }) as unknown])
     await all.return?.()
     expect(() => queue.on('acepted' as never, () => undefined)).toThrow('no such event; there are accepted')
+    expect(() => queue.once('accepted', undefined as never)).toThrow('a listener is a function')
   })
 })
 
