@@ -19,6 +19,7 @@ import {
   needsAddresses,
   selectsActive,
   selectsEnvelope,
+  selectsHeld,
   selectsLane,
   selectsUnread,
   type Selector,
@@ -33,9 +34,14 @@ export type Selected =
   | { readonly kind: 'active'; readonly message: ActiveMessage }
   | { readonly kind: 'waiting'; readonly lane: Lane; readonly message: WaitingMessage }
 
-/** Is it on hold, or to be put there again because recovery did not trust its move? */
+/** Is it on hold, or to be put there: again, because recovery did not trust its move, or when it is
+ * reached, because it was submitted so?
+ *    1. `submit({ hold: true })` settles
+ *    2. the message is released before it has come to its lane, and none is found there
+ *    3. it comes there, and waits for ever */
 export const isOnHold = (found: Selected): boolean =>
-  found.kind === 'waiting' ? found.lane.kind === 'hold' : found.message.replacement?.lane === holdLane
+  found.message.envelope.held ||
+  (found.kind === 'waiting' ? found.lane.kind === 'hold' : found.message.replacement?.lane === holdLane)
 
 export interface Walk {
   /** Waits for a checkpoint: later appends to a lane can be read only after the next one. */
@@ -97,14 +103,19 @@ export async function* selected(
   checkSelector(selector)
   parts.life.check()
   checkAborted(signal)
-  const active = selectsActive(selector) ? Array.from(parts.active.messages()) : []
+  const active = selectsActive(selector)
+    ? Array.from(parts.active.messages())
+    : selectsHeld(selector)
+      ? Array.from(parts.active.messages()).filter(({ envelope }) => envelope.held)
+      : []
   //    1. recipients of other messages are read first
   //    2. the message is deferred, and its segment is recycled
   //    3. it waits in a lane, and can no longer be matched
   const framed = active.filter(({ envelope }) => envelope.recipientFrames.length > 0)
   for (const message of framed) pinSegments(parts, message)
   const stretches = Array.from(parts.lanes)
-    .filter((lane) => !lane.isRetired && selectsLane(selector, lane) && isAsked(lane))
+    .filter((lane) => !lane.isRetired && isAsked(lane))
+    .filter((lane) => selectsLane(selector, lane) || (selectsHeld(selector) && lane.kind === 'incoming'))
     .map((lane) => new Stretch(parts, lane))
   try {
     const now: Selected[] = []
@@ -150,6 +161,7 @@ async function* inStretch(
     checkAborted(signal)
     const found: Selected[] = []
     for (const message of batch) {
+      if (selectsHeld(selector) && lane.kind === 'incoming' && !message.envelope.held) continue
       const match = matchesWaiting(parts, message, selector)
       if (typeof match === 'boolean' ? match : await damage.of(message.envelope.id, match))
         found.push({ kind: 'waiting', lane, message })

@@ -81,6 +81,9 @@ export const selectsLane = (
 
 export const selectsActive = ({ lane }: Selector): boolean => lane === undefined || lane === 'active'
 
+/** Those that were submitted for the lane of holds, and have not come there, match as well. */
+export const selectsHeld = ({ lane }: Selector): boolean => lane === 'hold'
+
 /** Does it match every active message, also one that cannot be read? */
 export const selectsUnread = (selector: Selector): boolean =>
   Object.keys(selector).every((name) => name === 'all' || (name === 'lane' && selector.lane === 'active'))

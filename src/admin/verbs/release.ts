@@ -18,7 +18,7 @@ export const release = (
     selector,
     {
       orderFor: (found) => (isOnHold(found) ? order : undefined),
-      isAsked: (lane) => lane.kind === 'hold',
+      isAsked: (lane) => lane.kind === 'hold' || lane.kind === 'incoming',
     },
     options,
   )

@@ -1,6 +1,7 @@
 /** What a submission asks of the queue for itself: to be put on hold, and to be attempted before
  * or behind others. */
 import { describe, expect, test } from 'vitest'
+import type { Selector } from '../../../src/index.js'
 import { delivered, mail, simulated, stages, submission, type Stage } from '../stage.js'
 
 const wheres = async (stage: Stage): Promise<string[]> => {
@@ -26,6 +27,59 @@ describe.each(stages)('on the %s disk', (_, run) => {
     })
   })
 })
+
+describe.each(stages)(
+  'a message that is submitted on hold and has not come to its lane, on the %s disk',
+  (_, run) => {
+    const held = { ...submission('held@example.net', mail('x')), hold: true, tags: ['it'] }
+
+    test.each<[string, (id: string) => Selector]>([
+      ['its id', (id) => ({ id })],
+      ['its tag', () => ({ tag: 'it' })],
+      ['the lane of holds', () => ({ lane: 'hold' })],
+      ['all', () => ({ all: true })],
+    ])('is released by %s', async (_name, selector) => {
+      await run(async (stage) => {
+        const queue = await stage.open()
+        const { id } = await queue.submit(held)
+        expect(await queue.release(selector(id))).toMatchObject({ messageCount: 1, missedCount: 0 })
+        await stage.until('it is delivered', () => stage.told('delivered').length === 1)
+        await stage.until('nothing is left', () => stage.isEmpty())
+      })
+    })
+
+    test('is released by a life that delivers nothing', async () => {
+      await run(async (stage) => {
+        const { id } = await (await stage.open({ deliver: false })).submit(held)
+        await stage.open({ deliver: false })
+        expect(await stage.queue.release({ id })).toMatchObject({ messageCount: 1 })
+        await stage.open()
+        await stage.until('it is delivered', () => stage.told('delivered').length === 1)
+      })
+    })
+
+    test('is not attempted when it gets another route', async () => {
+      await run(async (stage) => {
+        const queue = await stage.open()
+        const { id } = await queue.submit(held)
+        expect(await queue.reroute({ id }, { nexthop: 'elsewhere' })).toMatchObject({ messageCount: 1 })
+        await queue.idle()
+        expect([stage.attempts, await wheres(stage)]).toEqual([[], ['hold']])
+      })
+    })
+
+    test('is listed on hold, and other new mail is not', async () => {
+      await run(async (stage) => {
+        const queue = await stage.open({ deliver: false })
+        const { id } = await queue.submit(held)
+        await queue.submit(submission())
+        const ids: string[] = []
+        for await (const message of queue.list({ lane: 'hold' })) ids.push(message.id)
+        expect(ids).toEqual([id])
+      })
+    })
+  },
+)
 
 test('a crash before it is on hold finds it, and attempts nothing', async () => {
   await simulated(async (stage) => {
