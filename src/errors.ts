@@ -107,6 +107,7 @@ export type ErrorCode = keyof typeof errorCatalogue
 /** Codes that only a `warning` has, with their meaning. */
 export const warningCatalogue = {
   TRANSPORT_DEFECT: 'A mistake in the program of a transport; the attempt is retried',
+  ROUTE_DEFECT: 'A mistake in the program of `route`; mail without a route is retried',
   LISTENER_DEFECT: 'A mistake in the program of a listener; nothing in the queue changes',
   SETTLE_DEFECT: 'A mistake of ours at one message, when an attempt had ended',
   MESSAGE_HELD: 'A message that ends the process at each attempt was put on hold',
@@ -169,6 +170,13 @@ function withPlace(reason: string, place: Place): string {
   return where === '' || reason.endsWith(` (${where})`) ? reason : `${reason} (${where})`
 }
 
-/** @param code undefined: any of ours */
-export const isWaybillError = (error: unknown, code?: ErrorCode): error is WaybillError =>
-  error instanceof WaybillError && (code === undefined || error.code === code)
+/** Is it one of ours? */
+export function isWaybillError(error: unknown): error is WaybillError
+/** Is it one of this code? */
+export function isWaybillError<Code extends ErrorCode>(
+  error: unknown,
+  code: Code,
+): error is WaybillError & { readonly code: Code }
+export function isWaybillError(error: unknown, code?: ErrorCode): boolean {
+  return error instanceof WaybillError && (code === undefined || error.code === code)
+}

@@ -73,6 +73,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
     ],
     ['answers no delay', () => ({ kind: 'retry', delayMs: NaN }) as const],
     ['answers nothing', () => undefined as never],
+    ['answers later, that it failed', (async () => throwing(new Error('a bug'))) as () => never],
   ])(
     'a retry policy that %s is told, and the message is kept for a life with a better one',
     async (_, decide) => {
@@ -153,31 +154,37 @@ describe.each(stages)('on the %s disk', (_, run) => {
   })
 
   test.each([
-    ['nothing', () => undefined],
-    ['a promise', async () => ({ transport: 'out', nexthop: 'x' })],
-    ['a list of one name', () => ({ transport: ['out'], nexthop: 'x' })],
-    ['no nexthop', () => ({ transport: 'out' })],
-    ['an error that cannot be read', () => throwing(Object.create(null))],
+    ['nothing', ['ROUTE_DEFECT'], () => undefined],
+    ['a promise', ['ROUTE_DEFECT'], async () => ({ transport: 'out', nexthop: 'x' })],
+    ['a promise that rejects', ['ROUTE_DEFECT'], async () => throwing(new Error('the database is down'))],
+    ['a list of one name', ['ROUTE_DEFECT'], () => ({ transport: ['out'], nexthop: 'x' })],
+    ['of no transport', ['ROUTE_DEFECT'], () => ({ transport: 'uot', nexthop: 'x' })],
+    ['no nexthop', ['ROUTE_DEFECT'], () => ({ transport: 'out' })],
+    ['an error that cannot be read', [], () => throwing(Object.create(null))],
     [
       'an error whose message is no text',
+      [],
       () => throwing(Object.assign(new Error(), { message: Symbol('m') })),
     ],
-  ])('a recipient whose route is %s waits, by the policy', async (_name, answered: () => unknown) => {
-    await run(async (stage) => {
-      let answer = answered
-      const route = (): Route => answer() as Route
-      const retry = zmailerPolicy('*/* interval=1s retries="1"')
-      const queue = await stage.open({ route, retry })
-      const texts: string[] = []
-      queue.on('deferred', ({ text }) => texts.push(text))
-      await queue.submit(submission())
-      await stage.until('it waits', () => texts.length === 1)
-      expect(texts[0]).toMatch(/^no route: /)
-      answer = () => ({ transport: 'out', nexthop: 'x' })
-      await stage.until('it is delivered', () => stage.told('delivered').length === 1)
-      expect([stage.crashes, stage.warnings]).toEqual([[], []])
-    })
-  })
+  ])(
+    'a recipient whose route is %s waits, by the policy',
+    async (_name, warnings: string[], answered: () => unknown) => {
+      await run(async (stage) => {
+        let answer = answered
+        const route = (): Route => answer() as Route
+        const retry = zmailerPolicy('*/* interval=1s retries="1"')
+        const queue = await stage.open({ route, retry })
+        const texts: string[] = []
+        queue.on('deferred', ({ text }) => texts.push(text))
+        await queue.submit(submission())
+        await stage.until('it waits', () => texts.length === 1)
+        expect(texts[0]).toMatch(/^no route: /)
+        answer = () => ({ transport: 'out', nexthop: 'x' })
+        await stage.until('it is delivered', () => stage.told('delivered').length === 1)
+        expect([stage.crashes, stage.warnings]).toEqual([[], warnings])
+      })
+    },
+  )
 
   test('the sender is told once that a message is late, and it is still delivered', async () => {
     await run(async (stage) => {

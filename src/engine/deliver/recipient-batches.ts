@@ -9,7 +9,7 @@ import { isWaybillError } from '../../errors.js'
 import type { DeferReason, RecipientBatch, SchedulerRecipient } from '../../scheduler/scheduler.js'
 import type { Job } from './job.js'
 import type { Parts } from '../life/parts.js'
-import { routeOf } from '../life/route.js'
+import { RouteMistakes, routeOf } from '../life/route.js'
 import { lookAgainMs, tellTrouble } from '../life/trouble.js'
 
 export interface BatchOutlet {
@@ -27,10 +27,12 @@ const nobody: RecipientBatch = { recipients: [], complete: true, unreadCount: 0 
 export class RecipientBatches {
   readonly #parts: Parts
   readonly #outlet: BatchOutlet
+  readonly #mistakes: RouteMistakes
 
   constructor(parts: Parts, outlet: BatchOutlet) {
     this.#parts = parts
     this.#outlet = outlet
+    this.#mistakes = new RouteMistakes(parts.events)
   }
 
   /** The next recipients, routed. Those of a large message are read from its frames first, and
@@ -114,6 +116,7 @@ export class RecipientBatches {
       if (isAsked) return { index, address, transport, nexthop }
     } catch (error) {
       reason = { status: '4.3.5', text: textOf(`no route: ${textOfThrown(error)}`) }
+      this.#mistakes.tell(error, job.message.envelope.id)
     }
     this.#outlet.putOff(job, index, reason)
     return undefined

@@ -3,6 +3,7 @@
  * that has none goes to the nearest, until the queue is opened with the new policy. Limits that are
  * none are none: a policy may be anybody's, and what it does wrong must not end this life. */
 import { thrownText } from '../../base/realms.js'
+import { notAwaited } from '../../delivery/call-listener.js'
 import type { Prng } from '../../base/prng.js'
 import type { DeliveryLimits } from '../../policy/delivery-limits.js'
 import type { RetryDecision, RetryPolicy, RetryState } from '../../policy/retry-policy.js'
@@ -38,7 +39,7 @@ export class CurrentPolicy implements Omit<RetryPolicy, 'limitsFor'> {
   limitsFor(transport: string, nexthop: string): DeliveryLimits | undefined {
     if (this.#policy.limitsFor === undefined) return undefined
     try {
-      const limits: unknown = this.#policy.limitsFor(transport, nexthop)
+      const limits: unknown = notAwaited(this.#policy.limitsFor(transport, nexthop))
       if (isLimits(limits)) return limits
       throw new TypeError('limitsFor() answers counts from 1 on, a ring, and queueonly')
     } catch (error) {

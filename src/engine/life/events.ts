@@ -120,7 +120,8 @@ export interface QueueEvents {
   /** A suspension has ended. */
   resumed: [{ readonly transport: string; readonly nexthop: string; readonly cause: 'operator' | 'time' }]
   /** Something that an operator should see; mail is safe. `code` is an ErrorCode, or
-   * TRANSPORT_DEFECT (a mistake in a transport's program), LISTENER_DEFECT (in a listener),
+   * TRANSPORT_DEFECT (a mistake in a transport's program), ROUTE_DEFECT (in `route`, or a name that
+   * no transport has; each once in a life), LISTENER_DEFECT (in a listener),
    * SETTLE_DEFECT (in ours, at one message), MESSAGE_HELD (put on hold: `fruitlessRecoveriesMax`),
    * FILE_SYSTEM (no place for a queue), DELIVERIES_HELD (the disk hangs: `proofMs`) or
    * DELIVERIES_RESUMED (it has answered). */

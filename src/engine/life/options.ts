@@ -38,7 +38,7 @@ export interface QueueOptions {
   /** By name; `route` chooses among them. */
   readonly transports: Readonly<Record<string, Transport>>
   /** Asked anew at every attempt, once per recipient; it answers at once. What it throws, and what
-   * is no route, defers the recipient. */
+   * is no route, defers the recipient; a mistake is a `warning` ROUTE_DEFECT, too. */
   readonly route: (recipient: string) => Route
   /** When to try again and when to give up, and what destinations may have at once. Default:
    * `postfixRetry()`. */

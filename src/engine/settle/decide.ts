@@ -12,6 +12,7 @@ import type { ActiveMessage } from '../../active/active-message.js'
 import { thrownText } from '../../base/realms.js'
 import type { MessageId } from '../../base/message-id.js'
 import type { Prng } from '../../base/prng.js'
+import { notAwaited } from '../../delivery/call-listener.js'
 import { WaybillError } from '../../errors.js'
 import type { RetryDecision, RetryPolicy, RetryState } from '../../policy/retry-policy.js'
 import type { Deferred } from './deferred.js'
@@ -162,6 +163,7 @@ function decided(id: MessageId, state: RetryState, policy: Deciding, prng: Prng)
   try {
     const decision = policy.decide(state, prng)
     if (decision.kind === 'expire' || Number.isFinite(decision.delayMs)) return decision
+    notAwaited(decision)
     throw new TypeError(`${String(decision.delayMs)} is no delay`)
   } catch (error) {
     const words = thrownText(error)

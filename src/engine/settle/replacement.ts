@@ -6,6 +6,7 @@ import { thrownText } from '../../base/realms.js'
 import { nowhere, type Position } from '../../base/position.js'
 import { notifyOf, type AskedRecipient } from '../../base/notification.js'
 import { forEachIn, toRanges, type Ranges } from '../../base/ranges.js'
+import { notAwaited } from '../../delivery/call-listener.js'
 import { WaybillError } from '../../errors.js'
 import { askedOfEach, notifyNotes, type EnvelopeDsn } from '../../record/dsn.js'
 import type { DataPlace, Envelope, EnvelopeRoute } from '../../record/envelope.js'
@@ -105,7 +106,7 @@ function answerOf(
   id: string,
 ): readonly (string | AskedRecipient)[] {
   try {
-    const answer: unknown = requeueRecipients(asked)
+    const answer: unknown = notAwaited(requeueRecipients(asked))
     if (Array.isArray(answer)) return answer as readonly (string | AskedRecipient)[]
     throw new TypeError('it must return a list of recipients, not a promise')
   } catch (error) {

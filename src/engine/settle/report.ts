@@ -13,6 +13,7 @@ import { headerBytesMax } from '../../bounce/original.js'
 import { composeReport } from '../../bounce/report.js'
 import { reportDecision, reportRecipientsMax } from '../../bounce/report-decision.js'
 import { tellsOf, type ReportedRecipient } from '../../bounce/report-input.js'
+import { notAwaited } from '../../delivery/call-listener.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { incomingLane } from '../../lane/lane.js'
 import { untouched } from '../../record/envelope.js'
@@ -113,7 +114,7 @@ function recipientsOf(options: EngineOptions, sender: string): readonly string[]
  * is asked again later */
 function standsFor({ reportRecipients }: EngineOptions, sender: string): readonly unknown[] {
   try {
-    const answer: unknown = reportRecipients(sender)
+    const answer: unknown = notAwaited(reportRecipients(sender))
     if (Array.isArray(answer)) return answer
     throw new TypeError('it must return a list of addresses, not a promise')
   } catch (error) {

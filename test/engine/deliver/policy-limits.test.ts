@@ -140,6 +140,7 @@ test.each([
     },
   ],
   ['answers nothing', () => undefined],
+  ['reject', () => Promise.reject(new Error('no'))],
   ['answers no counts', () => ({ ring: 'x', queueonly: false, deliveryCountMax: 0 })],
 ])('a policy whose limits %s limits nothing, and the operator is told', async (_, limitsFor) => {
   await simulated(async (stage) => {

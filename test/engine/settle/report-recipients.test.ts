@@ -99,6 +99,7 @@ test.each<[string, () => unknown]>([
   ['answers nothing', () => undefined],
   ['answers a text', () => 'ada@example.org'],
   ['answers later', () => Promise.resolve(['ada@example.org'])],
+  ['rejects', () => Promise.reject(new Error('no list today'))],
 ])('a function that %s is told of and asked again, and the report is not lost', async (_, wrong) => {
   await simulated(async (stage) => {
     let isAsked = false

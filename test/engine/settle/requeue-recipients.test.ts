@@ -111,6 +111,7 @@ test.each<[string, Requeue]>([
   ],
   ['nobody', () => []],
   ['no list', (() => Promise.resolve([])) as unknown as Requeue],
+  ['no list, and a rejection', (() => Promise.reject(new Error('no table'))) as unknown as Requeue],
   ['no address', to('nobody')],
   ['more than a segment holds', () => Array.from({ length: 9000 }, (_, n) => `u${n}@example.net`)],
 ])('a message stays as it was, with a warning, for %s', async (_, requeueRecipients) => {
