@@ -6,7 +6,7 @@ export type { AskedRecipient, Notify, NotifyWhen, RecipientDsn, Relayed, Ret } f
 export { newMessageId, type MessageId } from './base/message-id.js'
 export type { Prng } from './base/prng.js'
 export type { AttemptOptions } from './delivery/attempt.js'
-export type { Disk, DiskTraits, LockReport } from './disk/disk.js'
+export type { Disk, DiskFile, DiskSpace, DiskTraits, FileStatus, LockReport, OpenMode } from './disk/disk.js'
 export type { Layout } from './lane/lane-plan.js'
 export type { QueueName } from './lane/lane.js'
 export { serveControl, type ControlOptions, type ControlServer } from './control/server.js'
@@ -23,7 +23,7 @@ export type { PinnedFiles } from './engine/checkpoint/pinned-files.js'
 export type { DrainOptions, DrainResult } from './engine/deliver/drain.js'
 export type { SubmitManyOptions, SubmitResult } from './engine/accept/submit-many.js'
 export type { Accepted } from './engine/accept/tickets.js'
-export type { QueueEvents, RecipientEvent } from './engine/life/events.js'
+export type { EndedEvent, QueueEvents, RecipientEvent } from './engine/life/events.js'
 export type { ListedMessage, ListOptions } from './admin/select/listing.js'
 export type { ListPage, PageOptions } from './admin/select/page.js'
 export type { StoredMessage } from './admin/select/stored-message.js'
@@ -36,6 +36,10 @@ export type { HistoryPage, HistoryPageOptions } from './history/history-reader.j
 export type { Room } from './engine/accept/space-watch.js'
 export type { LaneStatistics, QueueStatistics } from './admin/select/statistics.js'
 export type { Submission } from './engine/accept/submission.js'
+export type { SubmissionTerms } from './engine/accept/submission-terms.js'
+export type { Priority } from './record/envelope.js'
+export type { Conversation, ConversationLine } from './delivery/conversation.js'
+export type { Rate } from './policy/rate.js'
 export type {
   ConsumerStatus,
   OutcomeBatchesRequest,
@@ -46,7 +50,14 @@ export { postOutcomes } from './relay/webhook.js'
 export type { OutcomeSource, WebhookBody, WebhookOptions, WebhookTrouble } from './relay/webhook.js'
 export type { QueueOutcome, QueueOutcomeKind } from './record/outcome.js'
 export type { SubmissionDsn } from './engine/accept/submission.js'
-export { isWaybillError, WaybillError, type ErrorCode, type Place, type SmtpReply } from './errors.js'
+export {
+  isWaybillError,
+  WaybillError,
+  type ErrorCode,
+  type Place,
+  type SmtpReply,
+  type WarningCode,
+} from './errors.js'
 export type {
   DeliveryRequest,
   DeliveryResult,

@@ -1,5 +1,6 @@
 /** What an embedder sees of a queue beside mail. */
 import { expect, test } from 'vitest'
+import { isWaybillError, WaybillError } from '../src/errors.js'
 import type { Queue } from '../src/queue.js'
 import { codeOf, simulated, submission } from './engine/stage.js'
 
@@ -31,4 +32,11 @@ test.each<[string, (queue: Queue) => unknown]>([
     const queue = await stage.open()
     expect(await codeOf(Promise.resolve().then(() => call(queue)))).toBe('OPTION_INVALID')
   })
+})
+
+test('an error that has a code is one of that code to the compiler, too', () => {
+  const error: unknown = new WaybillError('DISK_FULL', 'no room')
+  const code: 'DISK_FULL' | undefined = isWaybillError(error, 'DISK_FULL') ? error.code : undefined
+  expect(code).toBe('DISK_FULL')
+  expect([isWaybillError(error), isWaybillError(error, 'DISK_FAILED')]).toEqual([true, false])
 })
