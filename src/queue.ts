@@ -257,7 +257,7 @@ export class Queue extends Listenable {
   }
 
   /** Settles when the queue is idle: all mail accepted by then has had its attempts, and their
-   * outcomes are durable. Mail that waits for its next attempt, is on hold or cannot be read stays.
+   * outcomes are durable. Mail that waits for its time or a limit, is held or unreadable, stays.
    * New mail postpones it. In a life that is drained it settles when `drain` does.
    * @throws WaybillError QUEUE_CRASHED by rejection */
   idle(): Promise<void> {

@@ -10,7 +10,7 @@ export class Listenable {
 
   /** Listeners run in the queue's turn. Their errors, thrown or rejected, emit `warning`
    * LISTENER_DEFECT and change nothing. `once` and `on` of node:events work: they fail when the
-   * queue crashes with an error.
+   * queue crashes with an error; their types want an EventEmitter: `once(queue as never, …)`.
    * @throws WaybillError OPTION_INVALID if there is no such event, here and below */
   on<K extends keyof QueueEvents>(event: K, listener: Listener<K>): this {
     this.#events.on(event, listener)

@@ -17,8 +17,8 @@ export function routeOf(
 ): Route {
   if (route !== undefined && route.transport !== '') return route
   const asked: Partial<Route> | undefined = ask(address)
-  // A promise has no transport. A list of one name works as a property name, but not as a key of a Map: that would end each
-  // life.
+  // A promise has no transport. A list of one name works as a property name, but not as a key of a
+  // Map: that would end each life.
   if (typeof asked?.transport !== 'string') {
     notAwaited(asked)
     throw new TypeError('route() answers { transport, nexthop }, and at once')
@@ -29,12 +29,12 @@ export function routeOf(
   return asked as Route
 }
 
-/** Texts that are told in a life. */
+/** Warnings in a life. */
 const mistakesMax = 100
 
-/** Mistakes in the program of `route`. Each is told once in a life, because `route` is asked for each
- * recipient, and all mail may be concerned: a transport's name that is misspelt keeps it waiting until
- * it is returned. */
+/** Mistakes in the program of `route`. Each is one warning in a life, because `route` is asked for
+ * each recipient, and all mail may be concerned: a transport's name that is misspelt keeps it
+ * waiting until it is returned. */
 export class RouteMistakes {
   readonly #events: Pick<QueueEmitter, 'tellMistake'>
   readonly #told = new Set<string>()
