@@ -126,9 +126,16 @@ export class Lease {
     for (;;) {
       const tenure = await this.#tenure
       const answer = await question(tenure.reads)
-      if (answer.kind !== 'unknown') return answer
+      if (answer.kind === 'done' || (answer.kind === 'refused' && (await this.isOurs(tenure)))) return answer
       this.broken(tenure)
     }
+  }
+
+  /** Has the queue the epoch of this tenure? False: no, or it is not known. Asked before a refusal
+   * counts, for the next owner of a queue removes what this one has open. */
+  async isOurs({ beat, fence }: Tenure): Promise<boolean> {
+    const standing = await beat.standing(fence.queue)
+    return standing.kind === 'done' && standing.value.epoch === fence.epoch
   }
 
   #begin(tenure: Tenure): void {
@@ -150,21 +157,28 @@ export class Lease {
     if (this.#current !== tenure) return
     if (answer.kind !== 'done') return this.broken(tenure)
     this.proof.prove(askedMs)
-    if (!(await this.#sweep(tenure)) || !(await this.#look(tenure))) return this.broken(tenure)
+    if (!(await this.#sweep(tenure, askedMs + beatMs)) || !(await this.#look(tenure)))
+      return this.broken(tenure)
     if (this.#current === tenure)
       this.#beatLater(tenure, Math.max(0, beatMs - (clock.monotonicMs() - askedMs)))
   }
 
-  /** Removes what was unlinked. @returns false when nobody knows whether it did */
-  async #sweep(tenure: Tenure): Promise<boolean> {
-    const open = this.#garbage()
-    if (open === undefined) return true
-    const answer = await tenure.beat.reap(tenure.fence, open)
-    if (answer.kind === 'done') this.#options.statistics.reapWaiting = answer.value
-    else if (answer.kind === 'refused' && answer.refusal.kind === 'failed')
-      this.#options.onEvent({ kind: 'unreaped', error: answer.refusal.error })
-    else return false
-    return true
+  /** Removes what was unlinked, for as long as it gets less, and until the next beat is due.
+   * @returns false when nobody knows whether it did */
+  async #sweep(tenure: Tenure, untilMs: number): Promise<boolean> {
+    const { clock, onEvent, statistics } = this.#options
+    for (let before = Infinity; ; before = statistics.reapWaiting) {
+      const open = this.#garbage()
+      if (open === undefined) return true
+      const answer = await tenure.beat.reap(tenure.fence, open)
+      if (answer.kind === 'refused' && answer.refusal.kind === 'failed') {
+        onEvent({ kind: 'unreaped', error: answer.refusal.error })
+        return true
+      }
+      if (answer.kind !== 'done') return false
+      statistics.reapWaiting = answer.value
+      if (answer.value === 0 || answer.value >= before || clock.monotonicMs() >= untilMs) return true
+    }
   }
 
   /** Looks at the server's settings now and then. @returns false when it did not answer */

@@ -14,7 +14,16 @@ import type { CallStore, OwnLife } from './calls.js'
 import { Lease } from './lease.js'
 import { Looks } from './looks.js'
 import { newStatistics, type StoreEvent, type StoreStatistics } from './statistics.js'
-import { parts, type Answer, type Change, type FoundFile, type Session, type Store } from './store.js'
+import {
+  done,
+  parts,
+  refused,
+  type Answer,
+  type Change,
+  type FoundFile,
+  type Session,
+  type Store,
+} from './store.js'
 import { StoreFile, type FileState, type Owned } from './store-file.js'
 import { noQueue, type ClaimOptions } from './take.js'
 import { refusalError, Writer } from './writer.js'
@@ -38,12 +47,20 @@ export interface StoreDiskOptions extends Pick<ClaimOptions, 'queue' | 'node' | 
 const proofMsMost = 2000
 const safetyLookMs = 10_000
 const spaceKeptMs = 5000
+/** Reads wait for a look: it is kept so many times as long as it took. */
+const spacePerLook = 20
 const noStandby = { freeBytes: 0, freeFiles: 0 }
 
 /** Files whose content is a table: it goes at once when it is unlinked. */
 const hasTable = (path: string): boolean => /^(?:journal|lanes|keys|outcomes)\//.test(path)
 const hasCalls = (store: Store): store is Store & CallStore => 'connectCalls' in store
 const storeTraits: DiskTraits = { fillsAhead: false, reuses: false }
+
+/** What is not there is refused, as by a file system. */
+const foundOf = (answer: Answer<FoundFile | undefined>): Answer<FoundFile> => {
+  if (answer.kind !== 'done') return answer
+  return answer.value === undefined ? refused({ kind: 'errno', errno: 'ENOENT' }) : done(answer.value)
+}
 
 export class StoreDisk implements Disk {
   readonly traits: DiskTraits = storeTraits
@@ -159,7 +176,9 @@ export class StoreDisk implements Disk {
     const used = await this.#ask('space', '', (session, queue) => session.usedBytes(queue))
     this.statistics.usedBytes = used
     const space = { freeBytes: Math.max(0, quotaBytes - used), freeFiles: Infinity }
-    this.#space = { space, untilMs: nowMs + spaceKeptMs }
+    const answeredMs = this.#clock.monotonicMs()
+    const keptMs = Math.max(spaceKeptMs, spacePerLook * (answeredMs - nowMs))
+    this.#space = { space, untilMs: answeredMs + keptMs }
     return space
   }
 
@@ -250,10 +269,8 @@ export class StoreDisk implements Disk {
     return { ...row, file, isDirectory: false, lengthBytes: 0, contentEnd: 0 }
   }
 
-  async #find(operation: string, path: string): Promise<FoundFile> {
-    const found = await this.#ask(operation, path, (session, queue) => session.find(queue, path))
-    if (found === undefined) throw diskFailure(operation, path, 'ENOENT')
-    return found
+  #find(operation: string, path: string): Promise<FoundFile> {
+    return this.#ask(operation, path, async (session, queue) => foundOf(await session.find(queue, path)))
   }
 
   /** Asks what changes nothing, on the owner's connection if there is one. */

@@ -97,6 +97,10 @@ async function lookOn(
       }
       if (epoch.refusal.kind !== 'fenced') return closed(session, epoch)
       watch.forget()
+      // Somebody was faster, or the queue is removed: a claim of what is not there finds no row.
+      const again = await queueOn(session, options)
+      if (again.kind !== 'done') return closed(session, again)
+      if (again.value.queue !== row.queue) return closed(session, failed(noQueue(store, options.queue)))
     }
     await pause(clock, ttlMs / looksPerTtl, undefined)
   }

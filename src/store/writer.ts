@@ -88,8 +88,9 @@ export class Writer {
       if (isUnknown) {
         const found = await lookUp(tenure, works)
         if (found.kind !== 'done') {
-          if (found.kind === 'refused' && found.refusal.kind !== 'fenced')
-            throw refusalError(found.refusal, works[0]!.operation, works[0]!.path)
+          const refusal = refusalOf(found)
+          if (refusal !== undefined && (await this.#lease.isOurs(tenure)))
+            throw refusalError(refusal, works[0]!.operation, works[0]!.path)
           this.#lease.broken(tenure)
           continue
         }
@@ -109,8 +110,8 @@ export class Writer {
         this.#count(this.#clock.monotonicMs() - askedMs)
         return settle(works, answer.value)
       }
-      if (answer.kind === 'refused' && answer.refusal.kind !== 'fenced')
-        return this.#refuse(works, answer.refusal)
+      const refusal = refusalOf(answer)
+      if (refusal !== undefined && (await this.#lease.isOurs(tenure))) return this.#refuse(works, refusal)
       isUnknown = answer.kind === 'unknown'
       this.#lease.broken(tenure)
     }
@@ -182,6 +183,10 @@ async function areThere({ beat, fence }: Tenure, works: readonly Work[]): Promis
   if (write.verb !== 'append') return done(false)
   return beat.holds(fence.queue, write.file, write.extents.at(-1)!)
 }
+
+/** Undefined: it is none, or says only that the tenure is over. */
+const refusalOf = (answer: Answer<unknown>): Refusal | undefined =>
+  answer.kind === 'refused' && answer.refusal.kind !== 'fenced' ? answer.refusal : undefined
 
 /** @returns DISK_FAILED, DISK_FULL */
 export function refusalError(refusal: Refusal, operation: string, path: string): WaybillError {

@@ -1,67 +1,17 @@
 /** A look that comes when another life owns the queue. */
 import { expect, test } from 'vitest'
-import { pause } from '../../src/base/clock.js'
-import { prngAt } from '../../src/base/prng.js'
-import { Database } from '../../src/sim/store/database.js'
-import { SimNode, SimProgram } from '../../src/sim/store/sim-node.js'
-import { SimServer } from '../../src/sim/store/sim-server.js'
-import { SimStore, type Fate } from '../../src/sim/store/sim-store.js'
-import { SimWorld } from '../../src/sim/world/world.js'
-import { isWaybillError } from '../../src/errors.js'
-import { StoreDisk } from '../../src/store/store-disk.js'
+import { SimLives } from './sim-lives.js'
 
 /** The unlink is lost on its way, and its node is paused so long after it was asked. The next owner
  * makes one change. @returns whether the unlink settled, and whether it has happened */
 async function pausedAt(afterMs: number): Promise<{ isSettled: boolean; hasHappened: boolean }> {
-  const world = new SimWorld({ seed: 1, order: 'fifo' })
-  const database = new Database()
-  database.makeQueue('q')
-  const violate = (oracle: string, text: string): never => {
-    throw new Error(`${oracle} ${text}`)
-  }
-  const server = new SimServer(world, { violate, owns: () => undefined }, database, 1)
-  let fate: Fate = 'answered'
-  const lifeOn = (name: string) => {
-    const node = new SimNode(name, world)
-    const program = new SimProgram(node, world)
-    const prng = prngAt(1, name.length, 1)
-    const fates = (): Fate => {
-      const chosen = fate
-      fate = 'answered'
-      return chosen
-    }
-    const store = new SimStore({
-      world,
-      prng,
-      program,
-      servers: () => [server],
-      fates,
-      deadlineMs: 40,
-      ghostMsMax: 1,
-      unheardOneIn: 2 ** 31,
-      newNonce: () => name,
-    })
-    const disk = new StoreDisk({
-      store,
-      queue: 'q',
-      node: name,
-      role: 'adopter',
-      safety: 'required',
-      ttlMs: 300,
-      resumeMs: 20_000,
-      clock: program.clock,
-      prng,
-    })
-    return { node, disk, clock: program.clock }
-  }
-  const settle = <T>(promise: Promise<T>): Promise<T> =>
-    world.settle(promise, { untilMs: world.nowMs + 20_000 })
-
-  const first = lifeOn('first')
-  await settle(first.disk.claim())
-  await settle(first.disk.makeDirectory('spool'))
-  await settle(first.disk.open('spool/old', 'create'))
-  fate = 'lost'
+  const lives = new SimLives()
+  const { world } = lives
+  const first = lives.life('first')
+  await lives.settle(first.disk.claim())
+  await lives.settle(first.disk.makeDirectory('spool'))
+  await lives.settle(first.disk.open('spool/old', 'create'))
+  lives.fate = 'lost'
   let isSettled = false
   const unlinked = first.disk.unlink('spool/old').then(
     () => (isSettled = true),
@@ -69,24 +19,13 @@ async function pausedAt(afterMs: number): Promise<{ isSettled: boolean; hasHappe
   )
   await world.run({ untilMs: world.nowMs + afterMs })
   first.node.pause()
-  const next = lifeOn('second')
-  await settle(claimed(next.disk, next.clock))
-  await settle(next.disk.open('spool/new', 'create'))
+  const next = lives.life('second')
+  await lives.settle(next.claimed())
+  await lives.settle(next.disk.open('spool/new', 'create'))
   first.node.resume()
-  await settle(unlinked)
-  const hasHappened = !(await settle(next.disk.list('spool'))).includes('old')
+  await lives.settle(unlinked)
+  const hasHappened = !(await lives.settle(next.disk.list('spool'))).includes('old')
   return { isSettled, hasHappened }
-}
-
-async function claimed(disk: StoreDisk, clock: SimProgram['clock']): Promise<void> {
-  for (;;)
-    try {
-      await disk.claim()
-      return
-    } catch (error) {
-      if (!isWaybillError(error, 'QUEUE_LOCKED')) throw error
-      await pause(clock, 20, undefined)
-    }
 }
 
 test('a change that was lost does not settle by the number of a change of the next owner', async () => {
@@ -99,4 +38,21 @@ test('a change that was lost does not settle by the number of a change of the ne
   }
   expect(settledCount).toBeGreaterThan(0)
   expect(settledCount).toBeLessThan(32)
+})
+
+test('what the next owner has removed is missed by a lost owner as QUEUE_LOST, not as ENOENT', async () => {
+  const lives = new SimLives()
+  const first = lives.life('first')
+  await lives.settle(first.disk.claim())
+  await lives.settle(first.disk.makeDirectory('journal'))
+  const file = await lives.settle(first.disk.open('journal/old', 'create'))
+  await lives.settle(file.write(Buffer.from('mail'), 0))
+  first.node.pause()
+  const next = lives.life('second')
+  await lives.settle(next.claimed())
+  await lives.settle(next.disk.unlink('journal/old'))
+  await lives.world.run({ untilMs: lives.world.nowMs + 500 })
+  first.node.resume()
+  const late: Promise<unknown>[] = [first.disk.stat('journal/old'), file.read(Buffer.alloc(4), 0)]
+  for (const each of late) await expect(lives.settle(each)).rejects.toMatchObject({ code: 'QUEUE_LOST' })
 })

@@ -24,6 +24,9 @@ test.each([
   ['postgres://n1/mail?ttl=1ms', 'ttl'],
   ['postgres://n1/mail?safety=none', 'safety'],
   ['postgres://n1/mail?deadline=0s', 'deadline'],
+  ['postgres://n1/mail?saftey=assumed', 'store'],
+  ['postgres://n1/mail?application_name=mta', 'store'],
+  ['postgres://n1/mail?statement_timeout=1000', 'store'],
 ])('%s is refused', (url, option) => {
   expect(() => storePlaceOf(url)).toThrowError(
     expect.objectContaining({ code: 'OPTION_INVALID', place: { option } }),

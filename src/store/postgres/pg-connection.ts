@@ -3,13 +3,14 @@
  * 1. Every question has a deadline, that of the connection itself too: `pg` waits for ever for
  * a server that has vanished.
  * 2. A question during which the server warned is `unknown`. PostgreSQL reports success, with a
- * warning, when the wait for a standby was cancelled: committed here, perhaps nowhere else.
+ * warning, when the wait for a standby was cancelled: committed here, perhaps nowhere else. The
+ * server may say WARNING in any language: codes tell, not words.
  * 3. After an answer that did not come, the connection is dropped: a later answer would be
  * taken for that of the next question. */
+import process from 'node:process'
 import pg from 'pg'
 import { thrownText } from '../../base/realms.js'
 import type { Clock } from '../../base/clock.js'
-import { diskFailure } from '../../disk/failure.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { done, fenced, refused, unknown, type Answer } from '../store.js'
 import { filedPassword } from './filed-password.js'
@@ -19,6 +20,8 @@ export interface Question {
   readonly values?: readonly unknown[]
   /** A warning says nothing about what it did. */
   readonly isRead?: boolean
+  /** It looks at all files, and has four deadlines. */
+  readonly isLong?: boolean
 }
 
 /** Rows of arrays, and how many rows were changed. */
@@ -55,8 +58,54 @@ const settings = [
   .join(' ')
 
 /** States in which nobody can tell what happened, by their class: connection, operator,
- * shutdown, resources, a server that became a standby. */
-const unknownStates = /^(?:08|57|53[23]|25006|40|58)/
+ * shutdown, resources, a server that became a standby, a session that had its time. */
+const unknownStates = /^(?:08|57|53[23]|25006|25P0[34]|40|58)/
+
+const longDeadlines = 4
+const noRights = '42501'
+
+/** Of a NOTICE, which says nothing about what was done. */
+const successCode = '00000'
+/** Functions of the server that warn of something else: transaction ids are running out. */
+const otherWarners: ReadonlySet<string> = new Set(['GetNewTransactionId', 'GetNewMultiXactId'])
+
+/** What libpq reads these from, and `pg` does not. */
+const certificateVariables = {
+  sslcert: 'PGSSLCERT',
+  sslkey: 'PGSSLKEY',
+  sslrootcert: 'PGSSLROOTCERT',
+} as const
+
+/** For `pg`, in which a parameter of the URL wins over an option.
+ * @throws WaybillError OPTION_INVALID */
+function clientOf({ url, tag }: ConnectOptions): pg.Client {
+  const [base = '', query = ''] = url.split('?')
+  const parameters = new URLSearchParams(query)
+  const theirs = parameters.get('options') ?? ''
+  // The last one counts.
+  parameters.set('options', `${theirs} ${settings}`.trim())
+  const mode = parameters.get('sslmode') ?? process.env['PGSSLMODE'] ?? 'disable'
+  for (const [name, variable] of Object.entries(certificateVariables)) {
+    const path = process.env[variable]
+    if (mode === 'disable' || path === undefined || parameters.has(name)) continue
+    parameters.set(name, path)
+    parameters.set('sslmode', mode)
+  }
+  // As for libpq: those of the system, which are the default of Node.
+  if (parameters.get('sslrootcert') === 'system') parameters.delete('sslrootcert')
+  try {
+    return new pg.Client({
+      // A blank in it would be encoded twice.
+      connectionString: `${base}?${parameters.toString().replaceAll('+', '%20')}`,
+      application_name: tag,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 5000,
+    })
+  } catch (error) {
+    const reason = `the URL of the store: ${thrownText(error)}`
+    throw new WaybillError('OPTION_INVALID', reason, { option: 'store' }, error)
+  }
+}
 
 /** A function is asked when the server wants a password. */
 interface PasswordHolder {
@@ -76,21 +125,15 @@ export class PgConnection {
     this.#options = options
     client.on('error', (error) => this.#fail(error))
     client.on('end', () => this.#fail(undefined))
-    client.on('notice', ({ severity, message }) => {
-      if (severity === 'WARNING') this.#warning = message
+    client.on('notice', ({ code, routine, message }) => {
+      if (code !== successCode && !otherWarners.has(routine ?? '')) this.#warning = message
     })
   }
 
-  /** @throws WaybillError STORE_UNREACHABLE; DISK_FAILED when the server refuses it, for a
-   * password that is wrong */
+  /** @throws WaybillError STORE_UNREACHABLE; OPTION_INVALID for a certificate that cannot be read;
+   * DISK_FAILED when the server refuses it, for a password that is wrong */
   static async open(options: ConnectOptions): Promise<PgConnection> {
-    const client = new pg.Client({
-      connectionString: options.url,
-      application_name: options.tag,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 5000,
-      options: settings,
-    })
+    const client = clientOf(options)
     // Where neither the URL nor the environment has one.
     const login = client as unknown as PasswordHolder
     login.password ??= () => filedPassword(client)
@@ -109,11 +152,11 @@ export class PgConnection {
     return turn
   }
 
-  async #ask({ text, values = [], isRead = false }: Question): Promise<Answer<Rows>> {
+  async #ask({ text, values = [], isRead = false, isLong = false }: Question): Promise<Answer<Rows>> {
     if (this.#failure !== undefined) return unknown(this.#failure)
     this.#warning = undefined
     const asked = this.#client.query({ text, values: [...values], rowMode: 'array' })
-    const answer = await this.#inTime(asked)
+    const answer = await this.#inTime(asked, isLong ? longDeadlines : 1)
     if (answer.kind !== 'done') return answer
     const warning = this.#warned()
     if (warning !== undefined && !isRead) {
@@ -143,8 +186,9 @@ export class PgConnection {
   }
 
   /** What it settles with, or `unknown` at the deadline. */
-  #inTime<T>(asked: Promise<T>): Promise<Answer<T>> {
-    const { clock, deadlineMs } = this.#options
+  #inTime<T>(asked: Promise<T>, deadlines = 1): Promise<Answer<T>> {
+    const { clock } = this.#options
+    const deadlineMs = deadlines * this.#options.deadlineMs
     return new Promise((resolve) => {
       const timer = clock.after(deadlineMs, () => {
         const error = new Error(`no answer for ${deadlineMs} ms`)
@@ -195,11 +239,10 @@ export function pgAnswer(error: unknown): Answer<never> {
   if (code === '53100') return refused({ kind: 'errno', errno: 'ENOSPC' })
   // A table that an owner has dropped meanwhile.
   if (code === '42P01' && /waybill\.s\d+/.test(text)) return refused({ kind: 'errno', errno: 'ENOENT' })
-  const failure = diskFailure('store', '', code, error)
-  return refused({
-    kind: 'failed',
-    error: new WaybillError('DISK_FAILED', `the store refused: ${text}`, failure.place, error),
-  })
+  const hint = code === noRights ? '; a node needs the role that `waybill store init` had' : ''
+  const place = { operation: 'store', errno: code }
+  const failure = new WaybillError('DISK_FAILED', `the store refused: ${text}${hint}`, place, error)
+  return refused({ kind: 'failed', error: failure })
 }
 
 const unreachable = (reason: string, cause: unknown): WaybillError =>

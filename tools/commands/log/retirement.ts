@@ -1,9 +1,15 @@
 /** A relay that takes no mail any more, and delivers what it has: `waybill store drain`.
  * Invariant: nothing is accepted behind the answer to that. It is in memory only: a relay that is
- * started again takes mail. */
+ * started again takes mail. A submission whose idempotency key is known makes no message, and is
+ * answered as before: its submitter would else hand the mail to another queue, a second time. */
+import { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import { WaybillError } from '../../../src/errors.js'
+import type { Accepted, Submission } from '../../../src/index.js'
+import { discard, isReadable } from '../../../src/engine/accept/stream-data.js'
 import type { RelayDoor } from './log.js'
+
+const draining = (): WaybillError => new WaybillError('QUEUE_DRAINING', 'this relay takes no mail any more')
 
 export class Retirement {
   readonly #log: Logger
@@ -26,20 +32,37 @@ export class Retirement {
   door(port: RelayDoor): RelayDoor {
     return {
       ...port,
-      submit: (submission, client, trace) => this.guard(() => port.submit(submission, client, trace)),
+      submit: (submission, client, trace) =>
+        this.guard(submission, (admitted) => port.submit(admitted, client, trace)),
     }
   }
 
-  /** @throws WaybillError QUEUE_DRAINING */
-  async guard<T>(submit: () => Promise<T>): Promise<T> {
-    if (this.#isRetired) throw new WaybillError('QUEUE_DRAINING', 'this relay takes no mail any more')
-    const accepted = submit()
+  /** @param submit is called with what may be submitted
+   * @throws WaybillError QUEUE_DRAINING; as `submit` */
+  async guard<S extends Submission>(
+    submission: S,
+    submit: (admitted: S) => Promise<Accepted>,
+  ): Promise<Accepted> {
+    if (this.#isRetired) return this.#late(submission, submit)
+    const accepted = submit(submission)
     this.#underWay.add(accepted)
     try {
       return await accepted
     } finally {
       this.#underWay.delete(accepted)
     }
+  }
+
+  /** With data that nobody can read, it comes to nothing unless its key is known. */
+  async #late<S extends Submission>(
+    submission: S,
+    submit: (admitted: S) => Promise<Accepted>,
+  ): Promise<Accepted> {
+    if (submission.idempotencyKey === undefined) throw draining()
+    const data = new Readable({ read: () => void data.destroy(draining()) })
+    const accepted = await submit({ ...submission, data })
+    if (isReadable(submission.data)) discard(submission.data)
+    return accepted
   }
 
   /** Settles when what was let in before is durable, or refused. */

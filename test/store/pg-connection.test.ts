@@ -1,0 +1,67 @@
+/** What a connection makes of what a server says beside its answer, and of its own URL. */
+import { expect, test, vi, onTestFinished } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
+import { PgConnection } from '../../src/store/postgres/pg-connection.js'
+import { toldServer, type NoticeFields } from './told-server.js'
+
+async function connected(port: number, parameters = ''): Promise<PgConnection> {
+  const url = `postgres://ada@127.0.0.1:${port}/waybill${parameters}`
+  const connection = await PgConnection.open({ url, tag: 'waybill 1', deadlineMs: 5000, clock: systemClock })
+  onTestFinished(() => connection.close())
+  return connection
+}
+
+async function answerBeside(notice: NoticeFields): Promise<string> {
+  const { port } = await toldServer(notice)
+  const connection = await connected(port)
+  return (await connection.ask({ text: 'UPDATE 1' })).kind
+}
+
+const cancelled = { C: '01000', M: 'canceling wait', R: 'SyncRepWaitForLSN' }
+
+test.each([
+  ['in English', { S: 'WARNING', V: 'WARNING', ...cancelled }],
+  ['in German', { S: 'WARNUNG', V: 'WARNING', ...cancelled }],
+  ['in Japanese', { S: '警告', V: 'WARNING', ...cancelled }],
+  ['and ends the connection', { S: 'WARNUNG', V: 'WARNING', ...cancelled, C: '57P01' }],
+])('a commit is not trusted when the server warns %s', async (_, notice) => {
+  expect(await answerBeside(notice)).toBe('unknown')
+})
+
+test.each([
+  ['a remark', { S: 'HINWEIS', V: 'NOTICE', C: '00000', M: 'table does not exist, skipping', R: 'x' }],
+  ['a warning that ids run out', { S: 'WARNING', C: '01000', M: 'vacuum', R: 'GetNewTransactionId' }],
+])('%s says nothing against a commit', async (_, notice) => {
+  expect(await answerBeside(notice)).toBe('done')
+})
+
+test('settings of the URL come before ours, which a server takes last', async () => {
+  const { port, greetings } = await toldServer()
+  await connected(port, '?options=-c%20synchronous_commit%3Doff%20-c%20work_mem%3D8MB')
+  const [greeting] = greetings
+  expect(greeting?.get('application_name')).toBe('waybill 1')
+  expect(greeting?.get('options')).toMatch(
+    /^-c synchronous_commit=off -c work_mem=8MB -c default_transaction_isolation=read\\ committed .*-c synchronous_commit=on /,
+  )
+})
+
+test.each(['?sslmode=verify-full', '?sslmode=verify-full&sslrootcert=/not/there'])(
+  'a certificate authority that cannot be read is named: %s',
+  async (parameters) => {
+    vi.stubEnv('PGSSLROOTCERT', '/not/there')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const { port } = await toldServer()
+    await expect(connected(port, parameters)).rejects.toMatchObject({
+      code: 'OPTION_INVALID',
+      message: expect.stringContaining('/not/there') as string,
+    })
+  },
+)
+
+test('certificates of the environment are for connections with TLS', async () => {
+  vi.stubEnv('PGSSLROOTCERT', '/not/there')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const { port } = await toldServer()
+  const connection = await connected(port, '?sslmode=disable')
+  expect((await connection.ask({ text: 'UPDATE 1' })).kind).toBe('done')
+})
