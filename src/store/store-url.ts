@@ -22,26 +22,50 @@ const defaults = { ttlMs: 6000, deadlineMs: 5000, resumeMs: 60_000 }
 /** Milliseconds. */
 const bounds = { ttl: [300, 3_600_000], deadline: [50, 600_000], resume: [0, 86_400_000] } as const
 /** Of a connection, beside ours: those that `pg` heeds, and those of libpq that it does not. */
-const known: ReadonlySet<string> = words(`
-  host port user password options ssl sslmode sslcert sslkey sslrootcert sslnegotiation
-  uselibpqcompat connect_timeout target_session_attrs load_balance_hosts channel_binding gssencmode
-  krbsrvname keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout
-  fallback_application_name`)
+const known: ReadonlySet<string> = new Set([
+  'host',
+  'port',
+  'user',
+  'password',
+  'options',
+  'ssl',
+  'sslmode',
+  'sslcert',
+  'sslkey',
+  'sslrootcert',
+  'sslnegotiation',
+  'uselibpqcompat',
+  'connect_timeout',
+  'target_session_attrs',
+  'load_balance_hosts',
+  'channel_binding',
+  'gssencmode',
+  'krbsrvname',
+  'keepalives',
+  'keepalives_idle',
+  'keepalives_interval',
+  'keepalives_count',
+  'tcp_user_timeout',
+  'fallback_application_name',
+])
 /** With these a commit would not be what it is taken for, or an owner would look dead:
  *    1. A URL has application_name=mta, and so have all connections of the owner.
  *    2. Another process looks for connections of the owner by their name, and finds none.
  *    3. It claims the queue of an owner that lives, and mail goes out twice. */
-const fixed: ReadonlySet<string> = words(`
-  application_name statement_timeout lock_timeout idle_in_transaction_session_timeout query_timeout
-  client_encoding replication binary`)
+const fixed: ReadonlySet<string> = new Set([
+  'application_name',
+  'statement_timeout',
+  'lock_timeout',
+  'idle_in_transaction_session_timeout',
+  'query_timeout',
+  'client_encoding',
+  'replication',
+  'binary',
+])
 const namePattern = /^[a-z0-9][a-z0-9._-]{0,62}$/
 
 const invalid = (reason: string, option = 'store'): WaybillError =>
   new WaybillError('OPTION_INVALID', reason, { option })
-
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.trim().split(/\s+/))
-}
 
 /** @throws WaybillError OPTION_INVALID */
 export function storePlaceOf(url: string): StorePlace {

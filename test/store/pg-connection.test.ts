@@ -1,4 +1,4 @@
-/** What a connection makes of what a server says beside its answer, and of its own URL. */
+/** What a connection makes of its URL, and of what a server says beside its answer. */
 import { expect, test, vi, onTestFinished } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { PgConnection } from '../../src/store/postgres/pg-connection.js'

@@ -101,13 +101,14 @@ export const pureFolders: readonly string[] = [
   'recovery',
   'log',
 ]
-/** What stands for the system: the checksum's implementation, its clock and seed; and a file that
- * PostgreSQL's clients read. */
+/** What stands for the system: the checksum's implementation, its clock and seed; and a file and
+ * variables that PostgreSQL's clients read. */
 const ports: readonly string[] = [
   'src/base/clock.ts',
   'src/base/prng.ts',
   'src/base/checksum.ts',
   'src/store/postgres/filed-password.ts',
+  'src/store/postgres/client-url.ts',
 ]
 
 /** What each folder may have from the system beside its own floor. */
@@ -130,6 +131,7 @@ const systemAllowed: readonly [path: RegExp, modules: RegExp][] = [
   // A life's name must not be guessed from a seed.
   [/^src\/store\/postgres\/pg-store\.ts$/, /^node:crypto$/],
   [/^src\/store\/postgres\/filed-password\.ts$/, /^node:(fs\/promises|os|path|process)$/],
+  [/^src\/store\/postgres\/client-url\.ts$/, /^node:process$/],
   [/^src\/sim\/hunt\/state-key\.ts$/, /^node:(crypto|util)$/],
   [/^src\/control\/(channel|server)\.ts$/, /^node:net$/],
   [/^src\/mailq\/mailq-port\.ts$/, /^node:net$/],

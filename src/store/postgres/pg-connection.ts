@@ -7,12 +7,12 @@
  * server may say WARNING in any language: codes tell, not words.
  * 3. After an answer that did not come, the connection is dropped: a later answer would be
  * taken for that of the next question. */
-import process from 'node:process'
 import pg from 'pg'
 import { thrownText } from '../../base/realms.js'
 import type { Clock } from '../../base/clock.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { done, fenced, refused, unknown, type Answer } from '../store.js'
+import { clientUrl } from './client-url.js'
 import { filedPassword } from './filed-password.js'
 
 export interface Question {
@@ -39,24 +39,6 @@ export interface ConnectOptions {
   readonly clock: Clock
 }
 
-/** Whatever the server, the database or the role has set: a commit waits, and a dead machine is
- * let go. */
-const settings = [
-  'default_transaction_isolation=read\\ committed',
-  'default_transaction_read_only=off',
-  'synchronous_commit=on',
-  'statement_timeout=0',
-  'lock_timeout=0',
-  'idle_session_timeout=0',
-  'idle_in_transaction_session_timeout=0',
-  'client_min_messages=warning',
-  'client_connection_check_interval=2000',
-  'tcp_keepalives_idle=5',
-  'tcp_user_timeout=10000',
-]
-  .map((setting) => `-c ${setting}`)
-  .join(' ')
-
 /** States in which nobody can tell what happened, by their class: connection, operator,
  * shutdown, resources, a server that became a standby, a session that had its time. */
 const unknownStates = /^(?:08|57|53[23]|25006|25P0[34]|40|58)/
@@ -69,34 +51,11 @@ const successCode = '00000'
 /** Functions of the server that warn of something else: transaction ids are running out. */
 const otherWarners: ReadonlySet<string> = new Set(['GetNewTransactionId', 'GetNewMultiXactId'])
 
-/** What libpq reads these from, and `pg` does not. */
-const certificateVariables = {
-  sslcert: 'PGSSLCERT',
-  sslkey: 'PGSSLKEY',
-  sslrootcert: 'PGSSLROOTCERT',
-} as const
-
-/** For `pg`, in which a parameter of the URL wins over an option.
- * @throws WaybillError OPTION_INVALID */
+/** @throws WaybillError OPTION_INVALID */
 function clientOf({ url, tag }: ConnectOptions): pg.Client {
-  const [base = '', query = ''] = url.split('?')
-  const parameters = new URLSearchParams(query)
-  const theirs = parameters.get('options') ?? ''
-  // The last one counts.
-  parameters.set('options', `${theirs} ${settings}`.trim())
-  const mode = parameters.get('sslmode') ?? process.env['PGSSLMODE'] ?? 'disable'
-  for (const [name, variable] of Object.entries(certificateVariables)) {
-    const path = process.env[variable]
-    if (mode === 'disable' || path === undefined || parameters.has(name)) continue
-    parameters.set(name, path)
-    parameters.set('sslmode', mode)
-  }
-  // As for libpq: those of the system, which are the default of Node.
-  if (parameters.get('sslrootcert') === 'system') parameters.delete('sslrootcert')
   try {
     return new pg.Client({
-      // A blank in it would be encoded twice.
-      connectionString: `${base}?${parameters.toString().replaceAll('+', '%20')}`,
+      connectionString: clientUrl(url),
       application_name: tag,
       keepAlive: true,
       keepAliveInitialDelayMillis: 5000,

@@ -1,0 +1,47 @@
+/** The URL that `pg` gets for a host: that of the operator, our settings, and certificates.
+ * Invariant: our settings come last, so that a server takes them. In `pg` a parameter of the URL
+ * wins over an option, so all of it stands there. */
+import process from 'node:process'
+
+/** Whatever the server, the database or the role has set: a commit waits, and a dead machine is
+ * let go. */
+const settings = [
+  'default_transaction_isolation=read\\ committed',
+  'default_transaction_read_only=off',
+  'synchronous_commit=on',
+  'statement_timeout=0',
+  'lock_timeout=0',
+  'idle_session_timeout=0',
+  'idle_in_transaction_session_timeout=0',
+  'client_min_messages=warning',
+  'client_connection_check_interval=2000',
+  'tcp_keepalives_idle=5',
+  'tcp_user_timeout=10000',
+]
+  .map((setting) => `-c ${setting}`)
+  .join(' ')
+
+/** What libpq reads these from, and `pg` does not. */
+const certificateVariables = {
+  sslcert: 'PGSSLCERT',
+  sslkey: 'PGSSLKEY',
+  sslrootcert: 'PGSSLROOTCERT',
+} as const
+
+export function clientUrl(url: string): string {
+  const [base = '', query = ''] = url.split('?')
+  const parameters = new URLSearchParams(query)
+  const theirs = parameters.get('options') ?? ''
+  parameters.set('options', `${theirs} ${settings}`.trim())
+  const mode = parameters.get('sslmode') ?? process.env['PGSSLMODE'] ?? 'disable'
+  for (const [name, variable] of Object.entries(certificateVariables)) {
+    const path = process.env[variable]
+    if (mode === 'disable' || path === undefined || parameters.has(name)) continue
+    parameters.set(name, path)
+    parameters.set('sslmode', mode)
+  }
+  // As for libpq: those of the system, which are the default of Node.
+  if (parameters.get('sslrootcert') === 'system') parameters.delete('sslrootcert')
+  // `pg` would encode the whole once more for a blank that is a `+`.
+  return `${base}?${parameters.toString().replaceAll('+', '%20')}`
+}
