@@ -3,6 +3,7 @@
  * clients send or leave unread, connections, requests, bodies and streams have bounds, and mail
  * goes on. */
 import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { systemClock, type Clock } from '../base/clock.js'
 import { utf8Text } from '../base/text.js'
@@ -30,13 +31,14 @@ import { checkCoding } from './wire/body-coding.js'
 import { BodyBudget } from './wire/body-budget.js'
 import { Connections } from './wire/connections.js'
 import { EventStreams } from './wire/event-streams.js'
-import { pageHeaders, readyPage, type HttpPage } from './wire/pages.js'
+import { pageHeaders, readyPage, type HttpPage, type ReadyPage } from './wire/pages.js'
 import {
   internalProblem,
   ProblemError,
   problemHeaders,
   problemOf,
   problemType,
+  unparsedAnswer,
 } from './wire/problem-details.js'
 import { checkScope, type Token, type Tokens } from './wire/tokens.js'
 
@@ -84,6 +86,9 @@ const requestsPerConnectionMax = 1000
 const idleMsUsual = 30_000
 const clientCountUsual = 200
 
+/** That the framework knows. */
+const allMethods = ['GET', 'POST', 'DELETE', 'PUT', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE']
+
 const nothingHere = 'there is nothing at this path'
 
 /** Resolves when the server answers. @throws the system's error when the port cannot be had */
@@ -124,6 +129,12 @@ class HttpServer {
       maxRequestsPerSocket: requestsPerConnectionMax,
       exposeHeadRoutes: false,
       forceCloseConnections: true,
+      frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) =>
+        this.#refuse(error, reply),
+      clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
+        if (socket.writable) socket.end(unparsedAnswer(error))
+        else socket.destroy()
+      },
       ajv: {
         customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false, allErrors: false },
       },
@@ -201,12 +212,21 @@ class HttpServer {
     })
     for (const route of this.#routes) this.#add(route)
     for (const [path, methods] of methodsByPath(this.#routes)) this.#refuseOthers(path, methods)
-    for (const page of (this.#options.pages ?? []).map(readyPage))
-      app.get(page.path, (request, reply) => {
+    for (const page of (this.#options.pages ?? []).map(readyPage)) this.#addPage(page)
+  }
+
+  #addPage(page: ReadyPage): void {
+    const method = ['GET', 'HEAD']
+    this.#app.route({
+      method: method as 'GET'[],
+      url: page.path,
+      handler: (request, reply) => {
         reply.headers(pageHeaders(page))
         if (request.headers['if-none-match'] === page.etag) return reply.status(304).send()
         return reply.send(page.body)
-      })
+      },
+    })
+    this.#refuseOthers(page.path, method)
   }
 
   #add({ method, path, scope, query = {}, body, handle }: Route): void {
@@ -219,7 +239,7 @@ class HttpServer {
       },
       onRequest: (request, reply, done) => {
         if (scope !== 'none') this.#admit(request, scope)
-        if (body !== undefined) checkCoding(request.headers)
+        if (body !== undefined) checkCoding(request.headers, Object.keys(body))
         if (body !== undefined) this.#bodies.reserve(request, reply, jsonBytesMax)
         reply.header('cache-control', 'no-store')
         done()
@@ -247,7 +267,7 @@ class HttpServer {
 
   #refuseOthers(path: string, methods: readonly string[]): void {
     const allow = methods.join(', ')
-    const others = ['GET', 'POST', 'DELETE', 'PUT', 'PATCH'].filter((method) => !methods.includes(method))
+    const others = allMethods.filter((method) => !methods.includes(method))
     this.#app.route({
       method: others as 'GET'[],
       url: path,

@@ -48,7 +48,7 @@ test('a header that is too large is refused', async () => {
   const socket = await connected(await httpStage())
   const answer = heard(socket)
   socket.write(`GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
-  expect(await answer).toMatch(/^HTTP\/1\.1 431 /)
+  expect(await answer).toMatch(/^HTTP\/1\.1 431 [^]*"code":"HEADER_TOO_LARGE"/)
 })
 
 test('a client whose header never ends is dropped', async () => {
@@ -56,7 +56,7 @@ test('a client whose header never ends is dropped', async () => {
   const answer = heard(socket)
   socket.write('GET / HTTP/1.1\r\nX: ')
   // Node, which answers, and the bound for idle clients come at once.
-  expect(await answer).toMatch(/^(HTTP\/1\.1 408 [^]*)?$/)
+  expect(await answer).toMatch(/^(?:$|HTTP\/1\.1 408 [^]*"code":"REQUEST_TOO_SLOW")/)
 })
 
 test('a body without a token is not read, and one too large is refused by its length', async () => {

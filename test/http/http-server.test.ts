@@ -246,9 +246,11 @@ test('a submission that is repeated with its key makes no second message', async
   expect([one.status, two.status, three.status]).toEqual([202, 200, 202])
   const [first, second, third] = (await Promise.all([one.json(), two.json(), three.json()])) as {
     id: string
+    messageId: string
     isDuplicate: boolean
   }[]
-  expect(second).toMatchObject({ id: first!.id, isDuplicate: true })
+  expect(second).toEqual({ id: first!.id, isDuplicate: true })
+  expect(first!.messageId).toMatch(/^<.+@.+>$/)
   expect(third!.id).not.toBe(first!.id)
 })
 
@@ -391,6 +393,10 @@ test('pages are shown without a token, and run nothing from elsewhere', async ()
     pages: [{ path: '/', contentType: 'text/html; charset=utf-8', body: Buffer.from('<!doctype html>') }],
   })
   const page = await fetch(`${stage.url}/`)
+  const head = await fetch(`${stage.url}/`, { method: 'HEAD' })
+  expect([head.status, head.headers.get('etag')]).toEqual([200, page.headers.get('etag')])
+  const other = await fetch(`${stage.url}/`, { method: 'PUT' })
+  expect([other.status, other.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   expect(await page.text()).toBe('<!doctype html>')
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'")
   const again = await fetch(`${stage.url}/`, { headers: { 'if-none-match': page.headers.get('etag')! } })

@@ -5,6 +5,8 @@ import { inspected } from '../../src/http/inspection/inspected.js'
 import { httpStage, type HttpStage } from './stage.js'
 
 interface Operation {
+  readonly operationId: string
+  readonly parameters: readonly { readonly name: string; readonly in: string }[]
   readonly security?: readonly { readonly token: readonly string[] }[]
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>
 }
@@ -41,6 +43,35 @@ test('what the document names is there, with its methods and the scope that it s
       expect(response.headers.get('allow')).toBe(allow)
     }
   }
+})
+
+test('HEAD and OPTIONS are no methods of the API, and say which are', async () => {
+  const stage = await httpStage()
+  for (const [path, operations] of Object.entries((await documentOf(stage)).paths)) {
+    const url = `${stage.url}${path.replace(/\{\w+\}/g, 'x')}`
+    const allow = Object.keys(operations).map((one) => one.toUpperCase())
+    for (const method of ['HEAD', 'OPTIONS']) {
+      const { status, headers } = await fetch(url, { method })
+      expect([method, path, status, headers.get('allow')]).toEqual([method, path, 405, allow.join(', ')])
+    }
+  }
+})
+
+test('a generated client has a name for each operation, and every header that the routes read', async () => {
+  const { paths } = await documentOf(await httpStage())
+  const operations = Object.values(paths).flatMap((one) => Object.values(one))
+  const names = operations.map(({ operationId }) => operationId)
+  expect(new Set(names).size).toBe(operations.length)
+  expect(names).toContain('getMessagesByIdPartsByPart')
+  const headers = operations.flatMap(({ parameters }) => parameters.filter((one) => one.in === 'header'))
+  expect(headers.map(({ name }) => name)).toEqual([
+    'Idempotency-Key',
+    'traceparent',
+    'tracestate',
+    'Prefer',
+    'Last-Event-ID',
+  ])
+  expect(paths['/v1/qshape']!['get']!.responses['200']!.content).toHaveProperty('text/event-stream')
 })
 
 test('what the server answers is what the document says', async () => {

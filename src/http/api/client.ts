@@ -15,6 +15,9 @@ export function openStream(parts: ApiParts, request: ApiRequest, reply: FastifyR
   })
 }
 
+/** The message of the path. Ids are shown in capitals, and typed as it comes. */
+export const idOf = ({ params }: ApiRequest): string => (params['id'] ?? '').toUpperCase()
+
 /** Aborted when the client leaves before it has its answer. */
 export function leftSignal(reply: FastifyReply): AbortSignal {
   const left = new AbortController()

@@ -7,7 +7,7 @@ import type { StoredMessage } from '../../admin/select/stored-message.js'
 import { decodedPart, structureOf, textBytesMax, textOf, type DecodedPart } from '../content/mime-parts.js'
 import { viewHeaders, type Views } from '../content/views.js'
 import { ProblemError } from '../wire/problem-details.js'
-import { leftSignal } from './client.js'
+import { idOf, leftSignal } from './client.js'
 import type { ApiParts, ApiRequest, Route } from './route.js'
 import { count, instant, list, object, orNull, text } from './schemas.js'
 
@@ -89,7 +89,7 @@ export function contentRoutes(parts: ApiParts, views: Views): Route[] {
           schema: object({ conversations: list(conversation) }),
         },
       },
-      handle: ({ params }) => ({ conversations: parts.conversationsOf(params['id'] ?? '') }),
+      handle: (request) => ({ conversations: parts.conversationsOf(idOf(request)) }),
     },
     {
       method: 'GET',
@@ -163,12 +163,8 @@ export function contentRoutes(parts: ApiParts, views: Views): Route[] {
 /** Half a surrogate pair has no encoding. */
 const wellFormed = (name: string): string => name.replace(/\p{Cs}/gu, '_').slice(0, 200)
 
-async function storedOf(
-  parts: ApiParts,
-  { params }: ApiRequest,
-  reply: FastifyReply,
-): Promise<StoredMessage> {
-  const id = (params['id'] ?? '').toUpperCase()
+async function storedOf(parts: ApiParts, request: ApiRequest, reply: FastifyReply): Promise<StoredMessage> {
+  const id = idOf(request)
   const stored = await parts.queue.message(id, { signal: leftSignal(reply) })
   if (stored === undefined) throw new ProblemError('NOT_FOUND', 'the message is not in the queue')
   if (stored.ref !== undefined)

@@ -3,7 +3,7 @@
 import type { FastifyReply } from 'fastify'
 import type { InspectionOrder } from '../inspection/orders.js'
 import { ProblemError } from '../wire/problem-details.js'
-import { leftSignal, openStream } from './client.js'
+import { idOf, leftSignal, openStream } from './client.js'
 import type { ApiParts, ApiRequest, Route } from './route.js'
 import { count, instant, list, object, orNull, text } from './schemas.js'
 
@@ -55,6 +55,7 @@ export const inspectionRoutes = (parts: ApiParts): Route[] => [
     answers: {
       200: {
         means: 'the total, and the largest domains',
+        isStreamed: true,
         schema: object({
           heads: { ...list(text), description: 'where each bucket ends, minutes' },
           rows: list(object({ domain: text, total: count, buckets: list(count) })),
@@ -73,6 +74,7 @@ export const inspectionRoutes = (parts: ApiParts): Route[] => [
     answers: {
       200: {
         means: 'logs with their segments and positions',
+        isStreamed: true,
         schema: object({
           logs: list(log),
           restart: object({ life: count, suffix: count, end: count, suffixBytes: count, activeCount: count }),
@@ -90,6 +92,7 @@ export const inspectionRoutes = (parts: ApiParts): Route[] => [
     answers: {
       200: {
         means: 'sound, or what is damaged',
+        isStreamed: true,
         schema: object({
           isSound: { type: 'boolean' },
           batchCount: count,
@@ -113,6 +116,7 @@ export const inspectionRoutes = (parts: ApiParts): Route[] => [
     answers: {
       200: {
         means: 'messages by lane',
+        isStreamed: true,
         schema: object({
           position: count,
           activeCount: count,
@@ -135,6 +139,7 @@ export const inspectionRoutes = (parts: ApiParts): Route[] => [
     answers: {
       200: {
         means: 'in order of time; none is left of a message that ended long ago',
+        isStreamed: true,
         schema: object({
           records: list({
             type: 'object',
@@ -147,7 +152,7 @@ export const inspectionRoutes = (parts: ApiParts): Route[] => [
     handle: (request, reply) =>
       inspect(parts, request, reply, {
         kind: 'history',
-        id: (request.params['id'] ?? '').toUpperCase(),
+        id: idOf(request),
       }),
   },
 ]

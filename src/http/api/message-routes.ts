@@ -1,7 +1,7 @@
 /** Routes that list messages. */
 import type { FastifyReply } from 'fastify'
 import { ProblemError, problemOf } from '../wire/problem-details.js'
-import { leftSignal } from './client.js'
+import { idOf, leftSignal } from './client.js'
 import { selectorInQuery, selectorQuery, shownMessage } from './message-json.js'
 import type { ApiParts, ApiRequest, Route } from './route.js'
 import { count, list, object, orNull, ref, text } from './schemas.js'
@@ -51,9 +51,8 @@ export function messageRoutes(parts: ApiParts): Route[] {
       scope: 'read',
       summary: 'Shows one message of the queue',
       answers: { 200: { means: 'the message', schema: ref('Message') } },
-      handle: async ({ params }, reply) => {
-        const id = (params['id'] ?? '').toUpperCase()
-        const stored = await parts.queue.message(id, { signal: leftSignal(reply) })
+      handle: async (request, reply) => {
+        const stored = await parts.queue.message(idOf(request), { signal: leftSignal(reply) })
         if (stored === undefined)
           throw new ProblemError('NOT_FOUND', 'the message is not in the queue; its history may be on disk')
         return shownMessage(stored.message)

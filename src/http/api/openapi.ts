@@ -2,7 +2,7 @@
 import { scopes } from '../wire/tokens.js'
 import { problemType } from '../wire/problem-details.js'
 import type { Answer, Route, Schema } from './route.js'
-import { components, ref } from './schemas.js'
+import { components, ref, text } from './schemas.js'
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
@@ -33,7 +33,16 @@ export function openApiDocument(routes: readonly Route[], version: string): Open
   }
 }
 
-function operationOf({ path, scope, summary, query = {}, body, answers }: Route): Schema {
+function operationOf({
+  method,
+  path,
+  scope,
+  summary,
+  query = {},
+  headers = {},
+  body,
+  answers,
+}: Route): Schema {
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -41,10 +50,12 @@ function operationOf({ path, scope, summary, query = {}, body, answers }: Route)
     schema: { type: 'string' },
   }))
   const inQuery = Object.entries(query).map(([name, schema]) => ({ name, in: 'query', schema }))
+  const inHeader = Object.entries(headers).map(([name, schema]) => ({ name, in: 'header', schema }))
   return {
+    operationId: operationIdOf(method, path),
     summary,
     ...(scope === 'none' ? undefined : { security: [{ token: scope === 'any' ? [] : [scope] }] }),
-    parameters: [...inPath, ...inQuery],
+    parameters: [...inPath, ...inQuery, ...inHeader],
     ...(body === undefined ? undefined : { requestBody: { required: true, content: contentOf(body) } }),
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)])),
@@ -56,10 +67,26 @@ function operationOf({ path, scope, summary, query = {}, body, answers }: Route)
   }
 }
 
+/** A name in a client that is generated: `GET /v1/messages/:id/parts/:part` is
+ * `getMessagesByIdPartsByPart`. */
+export const operationIdOf = (method: string, path: string): string =>
+  method.toLowerCase() +
+  path
+    .replace(/^\/v1/, '')
+    .replace(/:/g, 'by-')
+    .replace(/[/.-](\w)/g, (_, first: string) => first.toUpperCase())
+
 const contentOf = (schemas: Readonly<Record<string, Schema>>): Schema =>
   Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema }]))
 
-const answerOf = ({ means, type = 'application/json', schema }: Answer): Schema => ({
+const answerOf = ({ means, type = 'application/json', schema, isStreamed = false }: Answer): Schema => ({
   description: means,
-  ...(schema === undefined ? undefined : { content: { [type]: { schema } } }),
+  ...(schema === undefined
+    ? undefined
+    : {
+        content: {
+          [type]: { schema },
+          ...(isStreamed ? { 'text/event-stream': { schema: text } } : undefined),
+        },
+      }),
 })

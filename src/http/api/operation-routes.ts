@@ -43,6 +43,9 @@ export const operationRoutes = (parts: ApiParts): Route[] => [
     path: '/v1/operations',
     scope: 'operate',
     summary: 'Carries out a verb on the messages that a selector means, or counts them',
+    headers: {
+      Prefer: { ...text, description: `wait=SECONDS, up to ${waitSecondsMax}: answer when it has ended` },
+    },
     body: { 'application/json': order },
     answers: {
       200: {

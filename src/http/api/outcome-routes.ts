@@ -71,6 +71,9 @@ export function outcomeRoutes(parts: ApiParts): Route[] {
         },
         kinds: { ...text, description: `of ${outcomeKinds.join(', ')}, with commas; default: all` },
       },
+      headers: {
+        'Last-Event-ID': { ...count, description: 'of the last one seen; it comes behind that' },
+      },
       answers: {
         200: {
           means: 'an event for each outcome, named by its kind; `gap` for outcomes that are lost',

@@ -24,6 +24,8 @@ export interface Route {
   /** Begins with a verb. */
   readonly summary: string
   readonly query?: Readonly<Record<string, Schema>>
+  /** Headers that it reads, beside those of every request. */
+  readonly headers?: Readonly<Record<string, Schema>>
   /** By media type. Without one a request has no body. */
   readonly body?: Readonly<Record<string, Schema>>
   /** Status and what it means. */
@@ -34,6 +36,8 @@ export interface Route {
 export interface Answer {
   readonly means: string
   readonly type?: string
+  /** It comes as server-sent events where `Accept` asks for that. */
+  readonly isStreamed?: boolean
   readonly schema?: Schema
 }
 

@@ -3,6 +3,7 @@
  * server read a file or a URL. */
 import { Readable } from 'node:stream'
 import { newMessageId } from '../../base/message-id.js'
+import { WaybillError } from '../../errors.js'
 import type { Submission } from '../../engine/accept/submission.js'
 import { isTraceparent, isTracestate } from '../../engine/accept/submission-terms.js'
 import { completed, HeaderWait } from '../../relay/smtp-in/completed-header.js'
@@ -20,7 +21,7 @@ const headBytesMin = 64 * 1024
 const queued = object(
   {
     id: text,
-    messageId: { ...text, description: 'its Message-ID, when the server has composed it' },
+    messageId: { ...text, description: 'its Message-ID, when this request has composed it' },
     isDuplicate: { type: 'boolean', description: 'the key was used before, and this is that id' },
   },
   ['messageId'],
@@ -42,6 +43,11 @@ export const submitRoutes = (parts: ApiParts, hostname: string): Route[] => [
       recipient: { ...list(text), description: `of ${rawType}, repeated` },
       ...termsInQuery,
     },
+    headers: {
+      'Idempotency-Key': { ...text, description: 'the same key again makes no second message' },
+      traceparent: { ...text, description: 'the trace that the submission belongs to (W3C)' },
+      tracestate: text,
+    },
     body: { [rawType]: text, 'application/json': mailSchema },
     answers: {
       200: { means: 'a submission with this key was accepted before', schema: queued },
@@ -57,7 +63,9 @@ export const submitRoutes = (parts: ApiParts, hostname: string): Route[] => [
       const accepted = await parts.door.submit(submission, client)
       const isDuplicate = accepted.isDuplicate === true
       reply.status(isDuplicate ? 200 : 202).header('location', `/v1/messages/${accepted.id}`)
-      return { id: accepted.id, ...(messageId === undefined ? undefined : { messageId }), isDuplicate }
+      // What this request has composed is not what the queue has of the one before it.
+      const isComposed = messageId !== undefined && !isDuplicate
+      return { id: accepted.id, ...(isComposed ? { messageId } : undefined), isDuplicate }
     },
   },
 ]
@@ -100,7 +108,7 @@ async function mailOf(request: ApiRequest, hostname: string, id: string, atMs: n
 
 /** The stream's data, of which the beginning is changed. */
 async function withHead(body: Readable, change: (head: Buffer) => Buffer): Promise<Buffer | Readable> {
-  const pieces = body.iterator() as AsyncIterator<Buffer, undefined>
+  const pieces = untilCut(body.iterator() as AsyncIterable<Buffer>)
   const read: Buffer[] = []
   let bytes = 0
   let next = await pieces.next()
@@ -117,10 +125,19 @@ async function withHead(body: Readable, change: (head: Buffer) => Buffer): Promi
     (async function* () {
       yield head
       yield rest
-      yield* { [Symbol.asyncIterator]: () => pieces }
+      yield* pieces
     })(),
     { objectMode: false },
   )
+}
+
+/** @throws WaybillError DATA_INCOMPLETE when the client leaves before the end */
+async function* untilCut(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
+  try {
+    yield* body
+  } catch (error) {
+    throw new WaybillError('DATA_INCOMPLETE', 'the client left before the end', {}, error)
+  }
 }
 
 /** One that is malformed is no error of the message. @see W3C Trace Context §4.3 */

@@ -7,12 +7,19 @@ import { ProblemError } from './problem-details.js'
 /** Of JSON: RFC 8259 §8.1 has UTF-8 alone; US-ASCII is a part of it. */
 const charsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
 
-/** @throws ProblemError MEDIA_TYPE_UNKNOWN */
-export function checkCoding(headers: IncomingHttpHeaders): void {
+/** @param taken media types that the route takes: a schema is held against these alone
+ * @throws ProblemError MEDIA_TYPE_UNKNOWN */
+export function checkCoding(headers: IncomingHttpHeaders, taken: readonly string[]): void {
   const coding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
   if (coding !== '' && coding !== 'identity')
     throw new ProblemError('MEDIA_TYPE_UNKNOWN', `a body with content-encoding ${coding} is not taken here`)
   const type = headers['content-type'] ?? ''
+  const essence = type.split(';', 1)[0]!.trim().toLowerCase()
+  if (!taken.includes(essence))
+    throw new ProblemError(
+      'MEDIA_TYPE_UNKNOWN',
+      `the request has a body, and its Content-Type is ${taken.join(' or ')}`,
+    )
   if (!/^\s*application\/json\b/i.test(type)) return
   const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(type)?.[1]?.toLowerCase() ?? 'utf-8'
   if (!charsets.has(charset))

@@ -1,6 +1,7 @@
 /** Errors as clients see them: problem details (RFC 9457) with our codes.
  * Invariant: a client learns the code, the reason and the place of an operating error; of a mistake
  * in a program it learns that there was one, and nothing else. */
+import { STATUS_CODES } from 'node:http'
 import { isError } from '../../base/realms.js'
 import { errorCatalogue, isWaybillError, type ErrorCode, type Place } from '../../errors.js'
 
@@ -15,6 +16,8 @@ type OwnCode =
   | 'TOKEN_EXPIRED'
   | 'SCOPE_MISSING'
   | 'REQUEST_INVALID'
+  | 'REQUEST_TOO_SLOW'
+  | 'HEADER_TOO_LARGE'
   | 'BODY_TOO_LARGE'
   | 'MEDIA_TYPE_UNKNOWN'
   | 'NOT_FOUND'
@@ -30,6 +33,8 @@ export const ownKinds: Readonly<Record<OwnCode, Kind>> = {
   TOKEN_EXPIRED: { status: 401, means: 'The time of the token is over' },
   SCOPE_MISSING: { status: 403, means: 'The token does not allow this' },
   REQUEST_INVALID: { status: 400, means: 'The request is not as its schema says' },
+  REQUEST_TOO_SLOW: { status: 408, means: 'The request did not come in the time that it has' },
+  HEADER_TOO_LARGE: { status: 431, means: 'The header of the request is larger than the server takes' },
   BODY_TOO_LARGE: { status: 413, means: 'The body is larger than the server takes' },
   MEDIA_TYPE_UNKNOWN: { status: 415, means: 'The body is of a media type that is not taken here' },
   NOT_FOUND: { status: 404, means: 'There is no such thing' },
@@ -153,3 +158,20 @@ export function problemHeaders({ code, status }: ProblemDetails, error: unknown)
 }
 
 export const problemType = 'application/problem+json'
+
+/** What Node's parser of HTTP refuses, before there is a request. */
+const parserKinds: Readonly<Record<string, readonly [OwnCode, string]>> = {
+  HPE_HEADER_OVERFLOW: ['HEADER_TOO_LARGE', 'the header of a request has at most 16 KiB'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TOO_SLOW', 'the request did not come in time'],
+}
+
+/** The whole answer, as octets of a connection that ends with it. */
+export function unparsedAnswer({ code }: { readonly code?: unknown }): string {
+  const [kind, detail] = parserKinds[String(code)] ?? ['REQUEST_INVALID', 'this is no request of HTTP/1.1']
+  const told = problem(kind, detail)
+  const body = JSON.stringify(told)
+  return (
+    `HTTP/1.1 ${told.status} ${STATUS_CODES[told.status]}\r\ncontent-type: ${problemType}\r\n` +
+    `content-length: ${body.length}\r\ncache-control: no-store\r\nconnection: close\r\n\r\n${body}`
+  )
+}
