@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { countedByEvents, notedByEvents } from '../src/adapters/event-metrics.js'
-import { asked, measured, type Named } from '../src/adapters/metrics.js'
+import { asked, followed, measured, type Named } from '../src/adapters/metrics.js'
 import { upMetric } from '../src/adapters/prometheus.js'
 import { errorCatalogue, warningCatalogue, type ErrorCode } from '../src/errors.js'
 import { problemCatalogue } from '../src/http/figures/problems.js'
@@ -77,6 +77,7 @@ function metricTable(): string {
     upMetric,
     ...measured,
     ...asked,
+    ...followed,
     ...countedByEvents,
     ...notedByEvents,
     ...relayMetrics,

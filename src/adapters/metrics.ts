@@ -1,8 +1,10 @@
 /** Metrics of a queue's present state: names, meaning and source. Pure, independent of a library.
  * event-metrics.ts has those that are counted by events.
  * Invariant: everything that `stats` counts is read from it. Base units, `_total` for what only
- * grows. No label has a domain or an address: lanes are those of the policies. */
+ * grows. No label has a domain or an address: lanes are those of the policies, and consumers are
+ * at most 32. */
 import { isOrdered } from '../engine/deliver/destinations-now.js'
+import type { ConsumerStatus } from '../engine/outcomes/consume.js'
 import type { Room } from '../engine/accept/space-watch.js'
 import type { LaneStatistics, QueueStatistics } from '../admin/select/statistics.js'
 import type { TransportSnapshot } from '../scheduler/scheduler.js'
@@ -29,6 +31,11 @@ export interface Measured extends Named {
 /** Asked of the disk at each scrape, and shown at the next. */
 export interface Asked extends Named {
   readonly read: (room: Room) => number
+}
+
+/** Of each consumer of outcomes that has a name. */
+export interface Followed extends Named {
+  readonly read: (consumer: ConsumerStatus) => number
 }
 
 export const seconds = (ms: number): number => ms / 1000
@@ -263,5 +270,14 @@ export const asked: readonly Asked[] = [
     name: 'waybill_disk_short',
     help: '1 while new mail is refused for lack of room.',
     read: ({ isShort }) => yes(isShort),
+  },
+]
+
+export const followed: readonly Followed[] = [
+  {
+    name: 'waybill_consumer_waiting_outcomes',
+    help: 'Outcomes that a webhook, or another consumer, has not acknowledged yet.',
+    labelNames: ['consumer'],
+    read: ({ cursor, last }) => Math.max(0, last - cursor),
   },
 ]

@@ -9,7 +9,7 @@ import { checkOptionNames } from '../base/options.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import type { Queue } from '../queue.js'
 import { countedByEvents, notedByEvents, type Counted } from './event-metrics.js'
-import { asked, measured, type Labels, type Measured, type Named, type Reading } from './metrics.js'
+import { asked, followed, measured, type Labels, type Measured, type Named, type Reading } from './metrics.js'
 
 /** Of the queue's life. */
 export const upMetric: Named = {
@@ -17,7 +17,8 @@ export const upMetric: Named = {
   help: '1 while the queue lives, 0 when it has crashed.',
 }
 
-export type WatchedQueue = Pick<Queue, 'stats' | 'room' | 'isCrashed' | 'on'>
+export type WatchedQueue = Pick<Queue, 'stats' | 'room' | 'isCrashed' | 'on'> &
+  Partial<Pick<Queue, 'consumers'>>
 
 export interface PrometheusOptions {
   /** The label `queue` of its numbers. Default: none for the first queue of a registry, and 2, 3, …
@@ -74,7 +75,7 @@ export function prometheus(
 const queueLabel = 'queue'
 const names: readonly string[] = [
   upMetric.name,
-  ...[...measured, ...asked, ...countedByEvents, ...notedByEvents].map(({ name }) => name),
+  ...[...measured, ...asked, ...followed, ...countedByEvents, ...notedByEvents].map(({ name }) => name),
 ]
 
 /** Removes the series of crashed queues, and all metrics with the last one. */
@@ -123,6 +124,11 @@ function registerAll(registry: Registry, watched: Watched[]): void {
     measure({ ...metric, kind: 'gauge' }, registry, watched, ({ room }) => {
       const answer = room()
       return answer === undefined ? [] : metric.read(answer)
+    })
+  for (const metric of followed)
+    measure({ ...metric, kind: 'gauge' }, registry, watched, ({ queue }) => {
+      const consumers = queue.isCrashed ? [] : (queue.consumers?.() ?? [])
+      return consumers.map((one) => ({ labels: { consumer: one.name }, value: metric.read(one) }))
     })
   for (const { name, help, labelNames = [] } of countedByEvents)
     // Three events may grow one counter.

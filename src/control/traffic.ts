@@ -82,11 +82,14 @@ export class Traffic {
     this.#queue[change]('delivered', this.#onDelivered)
     this.#queue[change]('deferred', this.#onDeferred)
     this.#queue[change]('failed', this.#onFailed)
+    this.#queue[change]('expired', this.#onExpired)
   }
 
   readonly #onAccepted = (): void => void this.#accepted++
   readonly #onDeferred = (event: RecipientEvent): void => void (this.#deferred += event.recipients.length)
   readonly #onFailed = (event: RecipientEvent): void => void (this.#failed += event.recipients.length)
+  readonly #onExpired = ({ recipientCount }: { readonly recipientCount: number }): void =>
+    void (this.#failed += recipientCount)
   readonly #onDelivered = (event: RecipientEvent): void => {
     this.#delivered += event.recipients.length
     const key = keyOf(event)

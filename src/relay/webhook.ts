@@ -14,10 +14,11 @@ import type { OutcomeBatchesRequest, OutcomeGap } from '../engine/outcomes/consu
 import { outcomeKinds, type QueueOutcome, type QueueOutcomeKind } from '../record/outcome.js'
 
 export interface WebhookOptions {
-  /** http or https. */
+  /** http or https. `USER:PASSWORD@` in it becomes the header `Authorization: Basic`. */
   readonly url: string
-  /** `whsec_` and base64 of 24 … 64 bytes, shared with the receiver. */
-  readonly secret: string
+  /** `whsec_` and base64 of 24 … 64 bytes, shared with the receiver. Several, 1 … 4: a request has
+   * a signature by each, while the receiver changes from one to the next. */
+  readonly secret: string | readonly string[]
   /** Kinds of outcomes that are posted. Default: all. Gaps always are. */
   readonly kinds?: readonly QueueOutcomeKind[]
   /** Outcomes of messages with one of these tags. Default: of all messages. */
@@ -64,7 +65,7 @@ const secretPattern = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 /** Posts until the signal is aborted, or this life of the queue is over.
  * @throws WaybillError by rejection: OPTION_INVALID; QUEUE_CRASHED at the end of the life */
 export async function postOutcomes(queue: OutcomeSource, options: WebhookOptions): Promise<void> {
-  const { key, url, kinds, tags, batchMax, timeoutMs, retryMs } = checked(options)
+  const { keys, url, authorization, kinds, tags, batchMax, timeoutMs, retryMs } = checked(options)
   const { consumer = 'webhook', signal } = options
   const tell = (trouble: WebhookTrouble | undefined): void =>
     tellListener('onTrouble', () => options.onTrouble?.(trouble))
@@ -75,7 +76,7 @@ export async function postOutcomes(queue: OutcomeSource, options: WebhookOptions
     if (data.length === 0) continue
     const message = messageOf(data, consumer)
     for (let attempt = 1, waitMs = retryMs; ; attempt++, waitMs = Math.min(2 * waitMs, retryMsMost)) {
-      const trouble = await post(url, key, message, timeoutMs, signal)
+      const trouble = await post({ url, keys, authorization, timeoutMs }, message, signal)
       if (isAborted()) return
       if (trouble === undefined) {
         if (attempt > 1) tell(undefined)
@@ -112,11 +113,7 @@ function checked(options: WebhookOptions) {
   )
   if (!URL.canParse(options.url) || !/^https?:$/.test(new URL(options.url).protocol))
     throw new WaybillError('OPTION_INVALID', 'a webhook has an http or https address', { option: 'url' })
-  const key = Buffer.from(secretPattern.exec(options.secret)?.[1] ?? '', 'base64')
-  if (key.length < 24 || key.length > 64)
-    throw new WaybillError('OPTION_INVALID', 'a secret is whsec_ and base64 of 24 to 64 bytes', {
-      option: 'secret',
-    })
+  const { url, authorization } = withoutLogin(new URL(options.url))
   for (const kind of options.kinds ?? [])
     if (!outcomeKinds.includes(kind))
       throw new WaybillError('OPTION_INVALID', `'${String(kind)}' is none of ${outcomeKinds.join(', ')}`, {
@@ -126,13 +123,58 @@ function checked(options: WebhookOptions) {
     if (!isTag(tag))
       throw new WaybillError('OPTION_INVALID', `'${String(tag)}' is no tag`, { option: 'tags' })
   return {
-    key,
-    url: options.url,
+    keys: keysOf(options.secret),
+    url,
+    authorization,
     kinds: new Set(options.kinds ?? outcomeKinds),
     tags: options.tags === undefined ? undefined : new Set(options.tags),
     batchMax: integerOption('batchMax', options.batchMax ?? 100, 1, 1000),
     timeoutMs: integerOption('timeoutMs', options.timeoutMs ?? 15_000, 1, waitMsMax),
     retryMs: integerOption('retryMs', options.retryMs ?? 1000, 1, waitMsMax),
+  }
+}
+
+const secretsMax = 4
+
+/** @throws WaybillError OPTION_INVALID */
+function keysOf(secret: WebhookOptions['secret']): Buffer[] {
+  const secrets = Array.isArray(secret) ? (secret as readonly unknown[]) : [secret]
+  const keys = secrets.map((one) => Buffer.from(secretPattern.exec(String(one))?.[1] ?? '', 'base64'))
+  if (
+    keys.length >= 1 &&
+    keys.length <= secretsMax &&
+    keys.every(({ length }) => length >= 24 && length <= 64)
+  )
+    return keys
+  throw new WaybillError(
+    'OPTION_INVALID',
+    `a secret is whsec_ and base64 of 24 to 64 bytes; there are at most ${secretsMax}`,
+    { option: 'secret' },
+  )
+}
+
+/** Fetch refuses an address with a login. @throws WaybillError OPTION_INVALID */
+function withoutLogin(url: URL): { readonly url: string; readonly authorization: string | undefined } {
+  const { username, password } = url
+  if (username === '' && password === '') return { url: url.href, authorization: undefined }
+  const login = `${decoded(username)}:${decoded(password)}`
+  url.username = ''
+  url.password = ''
+  return { url: url.href, authorization: `Basic ${Buffer.from(login).toString('base64')}` }
+}
+
+function decoded(word: string): string {
+  try {
+    return decodeURIComponent(word)
+  } catch (error) {
+    throw new WaybillError(
+      'OPTION_INVALID',
+      'the login in the address has a % that begins no octet',
+      {
+        option: 'url',
+      },
+      error,
+    )
   }
 }
 
@@ -156,16 +198,17 @@ function messageOf(data: WebhookBody['data'], consumer: string): Message {
   return { id: `${consumer}_${from}-${to}`, body: JSON.stringify({ type: 'outcomes', timestamp, data }) }
 }
 
+type Receiver = Pick<ReturnType<typeof checked>, 'url' | 'keys' | 'authorization' | 'timeoutMs'>
+
 /** @returns undefined when it was answered 2xx */
 async function post(
-  url: string,
-  key: Buffer,
+  { url, keys, authorization, timeoutMs }: Receiver,
   { id, body }: Message,
-  timeoutMs: number,
   signal: AbortSignal | undefined,
 ): Promise<Omit<WebhookTrouble, 'attempt'> | undefined> {
   const timestamp = Math.floor(Date.now() / 1000)
-  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
+  const signed = `${id}.${timestamp}.${body}`
+  const signatures = keys.map((key) => `v1,${createHmac('sha256', key).update(signed).digest('base64')}`)
   const { signal: timeout, end } = timeoutOf(timeoutMs)
   try {
     const response = await fetch(url, {
@@ -175,7 +218,8 @@ async function post(
         'content-type': 'application/json',
         'webhook-id': id,
         'webhook-timestamp': String(timestamp),
-        'webhook-signature': `v1,${signature}`,
+        'webhook-signature': signatures.join(' '),
+        ...(authorization === undefined ? undefined : { authorization }),
       },
       body,
       signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),

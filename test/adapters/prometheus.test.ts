@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { Gauge, Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { countedByEvents, notedByEvents } from '../../src/adapters/event-metrics.js'
-import { asked, measured } from '../../src/adapters/metrics.js'
+import { asked, followed, measured } from '../../src/adapters/metrics.js'
 import { prometheus, type WatchedQueue } from '../../src/adapters/prometheus.js'
 import { warningCodes } from '../../src/errors.js'
 import {
@@ -46,6 +46,21 @@ class StillQueue extends EventEmitter<QueueEvents> implements Pick<WatchedQueue,
 
 const watch = (queue: StillQueue, registry?: Registry): Registry =>
   prometheus(queue as unknown as WatchedQueue, registry)
+
+test('what a consumer has not acknowledged is counted by its name', async () => {
+  const { queue } = await openStage()
+  const registry = prometheus(queue)
+  const outcomes = queue.outcomes({ consumer: 'webhook' })
+  const first = outcomes.next()
+  await expect.poll(() => queue.consumers()).toHaveLength(1)
+  await queue.submit({ sender: '', recipients: ['a@example.net'], data: 'Subject: x\r\n\r\nx\r\n' })
+  await first
+  const name = 'waybill_consumer_waiting_outcomes{consumer="webhook"}'
+  await expect.poll(async () => (await scrape(registry))[name]).toBe(3)
+  expect(queue.consumers()).toEqual([{ name: 'webhook', cursor: 0, last: 3 }])
+  queue.crash()
+  expect(Object.keys(await scrape(registry))).not.toContain(name)
+})
 
 test('mail that was given up is an outcome, also when nobody is told', async () => {
   const stage = await openStage({ retry: fixedRetry([50], 1) })
@@ -325,7 +340,9 @@ test('two queues share a registry, and differ by the label queue', async () => {
 test('names and units are those of Prometheus', async () => {
   const text = await watch(new StillQueue()).metrics()
   const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => ({ name, type }))
-  const names = [...measured, ...asked, ...countedByEvents, ...notedByEvents].map(({ name }) => name)
+  const names = [...measured, ...asked, ...followed, ...countedByEvents, ...notedByEvents].map(
+    ({ name }) => name,
+  )
   expect(new Set(types.map(({ name }) => name))).toEqual(new Set([...names, 'waybill_up']))
   for (const { name, type } of types) {
     expect(name).toMatch(/^waybill_[a-z_]+$/)

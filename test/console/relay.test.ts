@@ -129,6 +129,18 @@ describe.skipIf(!hasChromium)('the console', () => {
     await end()
   })
 
+  test('calls a queue with mail of an earlier life neither new nor well while nothing is delivered', async () => {
+    const directory = await temporary()
+    await filled(directory, '--count', '20', '--domains', '1')
+    const stage = await served(directory, '--console', '0', '--freeze')
+    const { page, end } = await openPage(browser, stage.origin)
+    await page.goto(`${stage.origin}/#token=${await tokenOf(stage)}`)
+    await shows(page, 'mail is taken, and nothing is delivered')
+    await shows(page, '1 problem')
+    expect(await page.getByText('no mail yet').count()).toBe(0)
+    await end()
+  })
+
   test('carries every verb out on what its filter means, with exact results', async () => {
     const directory = await temporary()
     await filled(directory, '--count', '0', '--hold', '60', '--domains', '1')

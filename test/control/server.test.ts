@@ -436,12 +436,13 @@ test('mail is counted while somebody watches, and nobody listens before or after
   queue.emit('delivered', { ...facts, recipients: ['a', 'b'] })
   queue.emit('deferred', { ...facts, recipients: ['c'] })
   queue.emit('failed', { ...facts, recipients: ['d'] })
+  queue.emit('expired', { id: 'M' as never, sender: '', recipientCount: 4 })
   const { value } = await samples.next()
   expect(value).toMatchObject({
     acceptedCount: 1,
     deliveredCount: 2,
     deferredCount: 1,
-    failedCount: 1,
+    failedCount: 5,
     destinationCount: 1,
     destinations: [{ nexthop: 'example.net', deliveredCount: 2 }],
   })

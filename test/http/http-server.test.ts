@@ -3,6 +3,7 @@ import { channel } from 'node:diagnostics_channel'
 import { expect, onTestFinished, test } from 'vitest'
 import type { AttemptTrace } from '../../src/engine/life/tracing.js'
 import { Tokens } from '../../src/http/wire/tokens.js'
+import { fixedRetry } from '../../src/index.js'
 import { eventsOf, httpStage, type Told } from './stage.js'
 
 const all = { all: true }
@@ -113,6 +114,13 @@ test('figures say how the queue stands, and go on saying it', async () => {
   const { stepMs, accepted } = await stage.json('read', '/v1/rates?span=day')
   expect([stepMs, accepted.length]).toEqual([60_000, 1440])
   next()
+})
+
+test('recipients that have expired are failed ones', async () => {
+  const stage = await httpStage({}, { retry: fixedRetry([20], 1) })
+  await stage.submit('one@example.net', { sender: '' })
+  await stage.until(async () => (await stage.json('read', '/v1/queue')).totals.failed === 1)
+  expect((await stage.json('read', '/v1/queue')).totals.deferred).toBe(1)
 })
 
 test('messages come page by page, one alone, and by what a selector says', async () => {

@@ -25,7 +25,7 @@ export interface Told {
   readonly messages: readonly { readonly id: string }[]
   readonly next: string | null
   readonly damage: unknown
-  readonly totals: { readonly deferred: number; readonly delivered: number }
+  readonly totals: { readonly deferred: number; readonly delivered: number; readonly failed: number }
   readonly active: { readonly count: number }
   readonly lanes: readonly { readonly queue: string }[]
   readonly destinations: readonly unknown[]

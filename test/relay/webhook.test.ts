@@ -43,7 +43,7 @@ async function receiver(answer: (n: number) => number | undefined) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, posted }
 }
 
-function posting(stage: Stage, options: Omit<WebhookOptions, 'secret'>) {
+function posting(stage: Stage, options: Partial<WebhookOptions> & Pick<WebhookOptions, 'url'>) {
   const abort = new AbortController()
   const ended = postOutcomes(stage.queue, { secret, retryMs: 1, signal: abort.signal, ...options })
   ended.catch(() => undefined)
@@ -98,6 +98,23 @@ test.each([
     })
   },
 )
+
+test('while a secret is changed requests are signed by both, and a login in the address is sent', async () => {
+  await real(async (stage) => {
+    await stage.open()
+    const next = `whsec_${Buffer.alloc(24, 8).toString('base64')}`
+    const { url, posted } = await receiver(() => 200)
+    const withLogin = url.replace('//', '//ad%40a:se:cret@')
+    const webhook = posting(stage, { url: withLogin, secret: [secret, next] })
+    await webhook.isKnown()
+    await stage.queue.submit(submission())
+    await stage.until('it is posted', () => posted.length > 0)
+    const { text, headers } = posted[0]!
+    for (const one of [secret, next])
+      expect(new Webhook(one).verify(text, headers as Record<string, string>)).toEqual(JSON.parse(text))
+    expect(headers.authorization).toBe(`Basic ${Buffer.from('ad@a:se:cret').toString('base64')}`)
+  })
+})
 
 test('a listener of troubles that throws ends no posting', async () => {
   await real(async (stage) => {
@@ -195,7 +212,10 @@ test('it ends with the life of the queue', async () => {
 test.each([
   [{ url: 'ftp://127.0.0.1/' }, 'url'],
   [{ url: 'nowhere' }, 'url'],
+  [{ url: 'http://%zz@127.0.0.1/' }, 'url'],
   [{ secret: 'password' }, 'secret'],
+  [{ secret: [] }, 'secret'],
+  [{ secret: [secret, 'password'] }, 'secret'],
   [{ secret: `whsec_${Buffer.alloc(8).toString('base64')}` }, 'secret'],
   [{ kinds: ['opened'] }, 'kinds'],
   [{ batchMax: 0 }, 'batchMax'],

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { countedByEvents, notedByEvents } from '../../src/adapters/event-metrics.js'
-import { asked, measured } from '../../src/adapters/metrics.js'
+import { asked, followed, measured } from '../../src/adapters/metrics.js'
 import { upMetric } from '../../src/adapters/prometheus.js'
 import { relayMetrics } from '../../tools/commands/serve/metrics.js'
 import { startedRelay } from '../end-to-end/relay-process.js'
@@ -19,7 +19,7 @@ const text = (name: string): string => readFileSync(join(deploy, name), 'utf8')
 
 test.each(['alerts.yaml', 'dashboard.json'])('every metric that %s names is there', (name) => {
   const metrics = new Set(
-    [upMetric, ...measured, ...asked, ...countedByEvents, ...notedByEvents, ...relayMetrics].map(
+    [upMetric, ...measured, ...asked, ...followed, ...countedByEvents, ...notedByEvents, ...relayMetrics].map(
       (metric) => metric.name,
     ),
   )

@@ -26,9 +26,10 @@ export function nowView(app: App): TemplateResult {
   `
 }
 
-function verdict(app: App, { problems, recovering, totals, destinationCount }: Figures): TemplateResult {
+function verdict(app: App, figures: Figures): TemplateResult {
+  const { problems, recovering } = figures
   const serious = problems.filter(({ severity }) => severity !== 'notice')
-  const isNew = totals.accepted + totals.delivered + totals.deferred === 0 && destinationCount === 0
+  const isNew = hasNoMail(figures)
   const title =
     serious.length > 0
       ? counted(serious.length, 'problem')
@@ -51,6 +52,11 @@ function verdict(app: App, { problems, recovering, totals, destinationCount }: F
     }
   </section>`
 }
+
+/** None has come, and none waits since an earlier start. */
+const hasNoMail = ({ totals, active, lanes: all }: Figures): boolean =>
+  totals.accepted + totals.delivered + totals.deferred + active.count === 0 &&
+  all.every(({ waitingBytes }) => waitingBytes === 0)
 
 const tryIt =
   "printf 'Subject: hello\\n\\nFirst mail.\\n' | npx waybill sendmail -f me@example.org you@example.net"

@@ -12,6 +12,7 @@ import { problemsOf, type RelayFacts, type Warned } from './problems.js'
 import { RateHistory, type RateSeries } from './rate-history.js'
 import { RateFile } from './rate-file.js'
 import { shownLane, type ShownFigures } from './shown-figures.js'
+import { noStrain, StrainWatch, type Strain } from './strain-watch.js'
 import { countsBetween, noCounts, Traffic, type Counts } from './traffic.js'
 
 export type WatchedQueue = Pick<Queue, 'stats' | 'room' | 'isCrashed' | 'on' | 'off' | 'destinations'>
@@ -48,6 +49,8 @@ export class Figures {
   readonly #file: RateFile | undefined
   readonly #startedAt: number
   readonly #warnings: Warned[] = []
+  readonly #strainWatch = new StrainWatch()
+  #strain: Strain = noStrain
   readonly #feeds = new Map<string, Feed>()
   #before: { counts: Counts; syncCount: number; syncTotalMs: number; monotonicMs: number; wallMs: number }
   #second: Second = { rates: noCounts, syncPerSecond: 0, syncMeanMs: 0 }
@@ -134,6 +137,7 @@ export class Figures {
       suspendedCount: countOf('suspended'),
       problems: problemsOf({
         statistics,
+        strain: this.#strain,
         room: this.#room,
         facts: facts?.() ?? {},
         warnings: this.#warnings,
@@ -172,6 +176,7 @@ export class Figures {
     this.#timer = this.#clock.after(tickMs, () => {
       if (this.#queue.isCrashed) return
       this.#count()
+      this.#lookAtStrain()
       this.#ask()
       this.#wait()
     })
@@ -207,6 +212,12 @@ export class Figures {
       syncPerSecond: syncs / elapsed,
       syncMeanMs: syncs === 0 ? 0 : (now.syncTotalMs - before.syncTotalMs) / syncs,
     }
+  }
+
+  #lookAtStrain(): void {
+    const ended = (one: { transport: string; nexthop: string }): number | undefined =>
+      this.#traffic.endedAtMs(one)
+    this.#strain = this.#strainWatch.look(this.#queue.stats(), this.#clock.monotonicMs(), ended)
   }
 
   /** Of the disk, now and then: nobody waits for it. */

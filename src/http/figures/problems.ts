@@ -1,12 +1,13 @@
 /** What an operator should look at, in sentences. Pure.
  * Invariant: a problem stands here as long as its cause does; a `warning` of the queue, which is an
  * event, for an hour. */
-import { countText } from '../../base/text.js'
+import { countText, digitsText } from '../../base/text.js'
 import type { Room } from '../../engine/accept/space-watch.js'
 import { isOrdered } from '../../engine/deliver/destinations-now.js'
 import { everyName } from '../../engine/life/suspensions.js'
 import type { QueueStatistics } from '../../admin/select/statistics.js'
 import type { DestinationSnapshot } from '../../scheduler/scheduler.js'
+import { noStrain, type Strain } from './strain-watch.js'
 
 export type Severity = 'critical' | 'warning' | 'notice'
 
@@ -19,7 +20,12 @@ export type ProblemCause =
   | 'DISK_FULL'
   | 'DISK_LOW'
   | 'DESTINATION_DEAD'
+  | 'DESTINATION_SILENT'
   | 'DESTINATIONS_SUSPENDED'
+  | 'ACTIVE_FULL'
+  | 'PROCESS_LIMIT'
+  | 'NOTHING_DELIVERED'
+  | 'WEBHOOK_UNANSWERED'
   | 'CERTIFICATE_EXPIRED'
   | 'CERTIFICATE_EXPIRES'
   | 'RELOAD_REFUSED'
@@ -53,6 +59,20 @@ export const problemCatalogue: Readonly<Record<ProblemCause, Kind>> = {
   },
   DISK_LOW: { severity: 'warning', means: 'The disk has less than 512 MiB free' },
   DESTINATION_DEAD: { severity: 'warning', means: 'A destination does not answer, and rests' },
+  DESTINATION_SILENT: {
+    severity: 'warning',
+    means: 'Mail waits for deliveries to a destination, of which none has ended for a minute',
+  },
+  ACTIVE_FULL: {
+    severity: 'warning',
+    means: 'The active queue is nearly full: the largest destination is put off',
+  },
+  PROCESS_LIMIT: { severity: 'notice', means: 'The process limit of a transport delays mail' },
+  NOTHING_DELIVERED: { severity: 'warning', means: 'The relay was started with `--freeze`' },
+  WEBHOOK_UNANSWERED: {
+    severity: 'warning',
+    means: 'The receiver of the webhook does not answer 2xx: outcomes wait',
+  },
   DESTINATIONS_SUSPENDED: {
     severity: 'notice',
     means: 'An operator has suspended destinations: mail for them waits',
@@ -80,6 +100,10 @@ export interface RelayFacts {
   readonly certificateExpiresAt?: number | undefined
   /** The last reload was refused. */
   readonly isReloadRefused?: boolean
+  /** It was started with `--freeze`. */
+  readonly isFrozen?: boolean
+  /** Why the webhook's last request has failed; undefined: it has not. */
+  readonly webhookTrouble?: string | undefined
 }
 
 export interface Warned {
@@ -91,6 +115,8 @@ export interface Warned {
 
 export interface Known {
   readonly statistics: QueueStatistics
+  /** Default: nothing was watched. */
+  readonly strain?: Strain
   readonly room: Room | undefined
   readonly facts: RelayFacts
   readonly warnings: readonly Warned[]
@@ -119,7 +145,13 @@ const problem = (told: Told): Problem => ({
 
 /** The worst first. */
 export function problemsOf(known: Known): Problem[] {
-  const all = [...ofQueue(known), ...ofRoom(known), ...ofDestinations(known), ...ofRelay(known)]
+  const all = [
+    ...ofQueue(known),
+    ...ofRoom(known),
+    ...ofDestinations(known),
+    ...ofStrain(known),
+    ...ofRelay(known),
+  ]
   const order = ['critical', 'warning', 'notice']
   return all.sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity))
 }
@@ -214,8 +246,56 @@ function* ofDestinations({ statistics }: Known): Generator<Problem> {
     })
 }
 
+function* ofStrain({ statistics, strain = noStrain }: Known): Generator<Problem> {
+  for (const { transport, name, busy, todo, silentMs } of strain.silent.slice(0, deadShownMax))
+    yield problem({
+      code: 'DESTINATION_SILENT',
+      text:
+        `${name} (${transport}) has not answered for ${Math.floor(silentMs / 60_000)} min: ` +
+        `${countText(busy, 'delivery', 'deliveries')} under way, and ${digitsText(todo)} wait.`,
+      subject: { transport, name },
+      help: `${operatingPage}#suspending-destinations`,
+    })
+  const { activeCount, activeCountMax, destinations } = statistics
+  if (strain.isActiveFull) {
+    const largest = destinations.reduce((a, b) => (b.busy + b.todo > a.busy + a.todo ? b : a), noDestination)
+    const whose = largest.name === '' ? '' : `; most of them are for ${largest.name} (${largest.transport})`
+    yield problem({
+      code: 'ACTIVE_FULL',
+      text: `${digitsText(activeCount)} of ${digitsText(activeCountMax)} messages are active${whose}: other mail waits.`,
+      subject: largest.name === '' ? {} : { transport: largest.transport, name: largest.name },
+      help: `${servePage}#transports-and-their-parameters`,
+    })
+  }
+  for (const { transport, busy, delayedCount } of strain.transports)
+    yield problem({
+      code: 'PROCESS_LIMIT',
+      text: `All ${digitsText(busy)} processes of ${transport} are busy: ${digitsText(delayedCount)} deliveries wait for one.`,
+      help: `${servePage}#transports-and-their-parameters`,
+    })
+}
+
+const noDestination: Pick<DestinationSnapshot, 'transport' | 'name' | 'busy' | 'todo'> = {
+  transport: '',
+  name: '',
+  busy: 0,
+  todo: 0,
+}
+
 function* ofRelay({ facts, warnings, wallMs }: Known): Generator<Problem> {
-  const { certificateExpiresAt, isReloadRefused = false } = facts
+  const { certificateExpiresAt, isReloadRefused = false, isFrozen = false, webhookTrouble } = facts
+  if (isFrozen)
+    yield problem({
+      code: 'NOTHING_DELIVERED',
+      text: 'The relay was started with --freeze: mail is taken, and nothing is delivered.',
+      help: `${servePage}#zmailers-clauses`,
+    })
+  if (webhookTrouble !== undefined)
+    yield problem({
+      code: 'WEBHOOK_UNANSWERED',
+      text: `The webhook is not answered, and outcomes wait: ${sentence(webhookTrouble)}`,
+      help: `${servePage}#webhooks`,
+    })
   if (certificateExpiresAt !== undefined && certificateExpiresAt <= wallMs)
     yield problem({
       code: 'CERTIFICATE_EXPIRED',

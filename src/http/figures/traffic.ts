@@ -5,7 +5,7 @@ import type { RecipientEvent } from '../../engine/life/events.js'
 import type { Clock } from '../../base/clock.js'
 import type { Queue } from '../../queue.js'
 
-/** Messages accepted; recipients delivered, deferred and failed. */
+/** Messages accepted; recipients delivered, deferred and failed: for good, or expired. */
 export interface Counts {
   readonly accepted: number
   readonly delivered: number
@@ -83,6 +83,7 @@ class RecentCounts {
 
 interface DestinationTraffic {
   readonly recent: RecentCounts
+  readonly endedAtMs: number
   lastReply: LastReply
 }
 
@@ -99,10 +100,16 @@ export class Traffic {
     this.#clock = clock
     for (const kind of kinds) queue.on(kind, this.#listeners[kind])
     queue.on('accepted', this.#onAccepted)
+    queue.on('expired', this.#onExpired)
   }
 
   get counts(): Counts {
     return { accepted: this.#accepted, ...this.#recipients }
+  }
+
+  /** When a delivery there has ended last, by a clock that is not set; undefined: not known. */
+  endedAtMs(destination: { readonly transport: string; readonly nexthop: string }): number | undefined {
+    return this.#destinations.get(keyOf(destination))?.endedAtMs
   }
 
   of(destination: { readonly transport: string; readonly nexthop: string }): {
@@ -118,9 +125,13 @@ export class Traffic {
   end(): void {
     for (const kind of kinds) this.#queue.off(kind, this.#listeners[kind])
     this.#queue.off('accepted', this.#onAccepted)
+    this.#queue.off('expired', this.#onExpired)
   }
 
   readonly #onAccepted = (): void => void this.#accepted++
+  /** No site has said so: they are in the sums alone. */
+  readonly #onExpired = ({ recipientCount }: { readonly recipientCount: number }): void =>
+    void (this.#recipients.failed += recipientCount)
   readonly #listeners = {
     delivered: (event: RecipientEvent): void => this.#count('delivered', event),
     deferred: (event: RecipientEvent): void => this.#count('deferred', event),
@@ -134,7 +145,8 @@ export class Traffic {
     if (transport === '') return
     const key = keyOf(event)
     const recent = this.#destinations.get(key)?.recent ?? new RecentCounts()
-    recent.add(kind, recipients.length, this.#clock.monotonicMs())
+    const endedAtMs = this.#clock.monotonicMs()
+    recent.add(kind, recipients.length, endedAtMs)
     const lastReply = {
       at: this.#clock.wallMs(),
       kind,
@@ -143,7 +155,7 @@ export class Traffic {
       remote: remote ?? null,
     }
     this.#destinations.delete(key)
-    this.#destinations.set(key, { recent, lastReply })
+    this.#destinations.set(key, { recent, endedAtMs, lastReply })
     if (this.#destinations.size <= destinationCountMax) return
     const [oldest] = this.#destinations.keys()
     this.#destinations.delete(oldest!)

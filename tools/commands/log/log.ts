@@ -95,13 +95,13 @@ export function withLoggedClients(queue: LoggedQueue, log: Logger): RelayDoor {
   return {
     limits: queue.limits,
     submit: async (submission, client, trace) => {
-      const { sender, recipients } = submission
+      const { sender, recipients, hold, notBefore } = submission
       const accepted = await queue.submit(submission)
       const { id, isDuplicate } = accepted
       const dataBytes = sizes.get(id)
       const recipientCount = recipients.length
       if (isDuplicate === true) log.info({ id, client, ...trace, sender }, 'accepted before')
-      else log.info({ id, client, ...trace, sender, recipientCount, dataBytes }, 'accepted')
+      else log.info({ id, client, ...trace, sender, recipientCount, dataBytes, hold, notBefore }, 'accepted')
       return accepted
     },
   }

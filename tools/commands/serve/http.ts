@@ -87,12 +87,23 @@ export const withAliases = (
 })
 
 /** What an operator should know beside the queue. */
-export function factsOf({ clients, http }: Certificates, lastReload: LastReload): RelayFacts {
-  const expiries = [clients.tls, http.tls].flatMap((tls) => (tls === undefined ? [] : [expiryMsOf(tls)]))
+export function factsOf(
+  { clients, http }: Certificates,
+  lastReload: LastReload,
+  more: Pick<RelayFacts, 'isFrozen' | 'webhookTrouble'>,
+): RelayFacts {
+  const certificateExpiresAt = firstExpiryOf({ clients, http })
   return {
+    ...more,
     isReloadRefused: !lastReload.isSuccessful,
-    ...(expiries.length === 0 ? undefined : { certificateExpiresAt: Math.min(...expiries) }),
+    ...(certificateExpiresAt === undefined ? undefined : { certificateExpiresAt }),
   }
+}
+
+/** Of the certificates that clients are shown, milliseconds since 1970. */
+export function firstExpiryOf({ clients, http }: Certificates): number | undefined {
+  const expiries = [clients.tls, http.tls].flatMap((tls) => (tls === undefined ? [] : [expiryMsOf(tls)]))
+  return expiries.length === 0 ? undefined : Math.min(...expiries)
 }
 
 interface Certificates {

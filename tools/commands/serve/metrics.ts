@@ -6,14 +6,12 @@ import { seconds, type Named } from '../../../src/adapters/metrics.js'
 import type { Queue } from '../../../src/index.js'
 import type { Listener } from '../../../src/relay/listening.js'
 import { listenMetrics, type MetricsSource } from '../../../src/relay/metrics-listener.js'
-import type { Certificate } from '../../../src/relay/smtp-in/session-server.js'
 import type { LastReload } from './reload.js'
-import { expiryMsOf } from './secrets.js'
 import { formatEndpoint, type Endpoint } from '../cli/values.js'
 
 const certificateExpiry: Named = {
   name: 'waybill_certificate_expiry_timestamp_seconds',
-  help: 'When the certificate expires that clients are shown, seconds since 1970.',
+  help: 'When the first certificate of SMTP or HTTP expires, seconds since 1970.',
 }
 const reloadSuccess: Named = {
   name: 'waybill_config_last_reload_successful',
@@ -29,7 +27,7 @@ export const relayMetrics: readonly Named[] = [certificateExpiry, reloadSuccess,
 
 type Registered = (
   queue: Queue,
-  certificate: () => Certificate | undefined,
+  certificateExpiresAt: () => number | undefined,
   lastReload: () => LastReload,
 ) => Registry
 
@@ -39,7 +37,7 @@ export async function loadMetrics(): Promise<Registered> {
     import('../../../src/adapters/prometheus.js'),
     import('prom-client'),
   ])
-  return (queue, certificate, lastReload) => {
+  return (queue, certificateExpiresAt, lastReload) => {
     const registry = prometheus(queue)
     const gauge = ({ name, help }: Named, read: () => number): void =>
       void new Gauge({
@@ -50,7 +48,7 @@ export async function loadMetrics(): Promise<Registered> {
           this.set(read())
         },
       })
-    if (certificate() !== undefined) gauge(certificateExpiry, () => seconds(expiryMsOf(certificate()!)))
+    if (certificateExpiresAt() !== undefined) gauge(certificateExpiry, () => seconds(certificateExpiresAt()!))
     gauge(reloadSuccess, () => (lastReload().isSuccessful ? 1 : 0))
     gauge(reloadSuccessTime, () => seconds(lastReload().successAtMs))
     collectDefaultMetrics({ register: registry })

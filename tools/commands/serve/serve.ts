@@ -64,7 +64,7 @@ import {
   withLoggedClients,
 } from '../log/log.js'
 import { consolePages } from './console-pages.js'
-import { factsOf, httpPlacesOf, loadHttp, withAliases } from './http.js'
+import { factsOf, firstExpiryOf, httpPlacesOf, loadHttp, withAliases } from './http.js'
 import { historyOf } from '../cli/history-options.js'
 import { answerForMetrics, loadMetrics } from './metrics.js'
 import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './places.js'
@@ -73,7 +73,7 @@ import { Retirement } from '../log/retirement.js'
 import { sharedLimits, sharedScheduler, Shares } from '../parameters/shares.js'
 import { Stopping, stopTimeoutMsOf } from './stopping.js'
 import { hasThreadOf, placesOf, serverOf } from './server.js'
-import { postToWebhook, webhookOf } from './webhook.js'
+import { postToWebhook, webhookOf, type WebhookState } from './webhook.js'
 import { reloaded, saidBy, tellTables, type Said } from './tables.js'
 import { behindAgents, ReplaceableTransports, transportsOf, usualTransport } from './transports.js'
 import { parseDurationOption, parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
@@ -266,7 +266,7 @@ export const serve: Command = {
     },
     'webhook-secret': {
       value: 'FILE',
-      help: 'a line `whsec_` and base64 of 24 to 64 bytes, by which requests are signed (Standard Webhooks)',
+      help: 'a line `whsec_` and base64 of 24 to 64 bytes, by which requests are signed (Standard Webhooks); up to four,\nwhile it is changed',
     },
     'webhook-events': {
       value: 'LIST',
@@ -409,6 +409,7 @@ async function runWith(
   const lockWaitMs = lockWaitMsOf(args)
   const stopTimeoutMs = stopTimeoutMsOf(args)
   const webhook = await webhookOf(args)
+  const webhookState: WebhookState = { trouble: undefined }
   const listsFor = mailqUsersOf(args)
   const history = historyOf(args, directory === undefined)
   const level = parseWord('log-level', args.one('log-level') ?? 'info', levels)
@@ -474,7 +475,7 @@ async function runWith(
   // In this turn: what happens before it is not counted.
   const registry = watch?.(
     queue,
-    () => said.tables.clients.tls,
+    () => firstExpiryOf(said.tables),
     () => reloads.last,
   )
   const http = withHttp?.(queue, {
@@ -483,7 +484,11 @@ async function runWith(
     hostname: settings.hostname,
     tables: () => said.tables.http,
     conversationsOf: (id) => conversations.of(id),
-    facts: () => factsOf(said.tables, reloads.last),
+    facts: () =>
+      factsOf(said.tables, reloads.last, {
+        isFrozen: args.isSet('freeze'),
+        webhookTrouble: webhookState.trouble,
+      }),
     door: () => withAliases(entry, () => said.tables.clients.aliases),
     log,
   })
@@ -546,7 +551,7 @@ async function runWith(
       ? undefined
       : await maildropOf({ ...settings, queue: directory, port: entry, sizeBytesMax, tables }, log)
   stopping.beforeThat(() => pickup?.stop())
-  if (webhook !== undefined) postToWebhook(queue, webhook, log)
+  if (webhook !== undefined) postToWebhook(queue, webhook, webhookState, log)
   let metrics: readonly Listener[] = []
   let closeListings: (() => void) | undefined
   const answer = async (): Promise<SmtpListener> => {

@@ -21,7 +21,7 @@ export async function webhookOf(args: Arguments): Promise<Asked | undefined> {
   }
   if (path === undefined)
     throw new UsageError('--webhook needs --webhook-secret FILE: whsec_ and base64 of 24 to 64 bytes')
-  const secret = (await fileTextOf('webhook-secret', path)).trim()
+  const secret = (await fileTextOf('webhook-secret', path)).split('\n').flatMap((line) => line.trim() || [])
   // What a name is, is checked with the others.
   const kinds = events?.split(',').map((kind) => kind.trim()) as QueueOutcomeKind[] | undefined
   const options = {
@@ -45,21 +45,33 @@ export async function webhookOf(args: Arguments): Promise<Asked | undefined> {
   return options
 }
 
+/** How the last request went, for those that ask. */
+export interface WebhookState {
+  /** Why it has failed; undefined: it has not. */
+  trouble: string | undefined
+}
+
 /** Posts until the process ends, deliveries that end while it stops included. */
-export function postToWebhook(queue: Queue, options: Asked, log: Logger): void {
+export function postToWebhook(queue: Queue, options: Asked, state: WebhookState, log: Logger): void {
+  const webhook = shownUrl(options.url)
   const posting = postOutcomes(queue, {
     ...options,
     onTrouble: (trouble) => {
-      if (trouble === undefined) log.info({ webhook: options.url }, 'the webhook is answered again')
+      state.trouble = trouble?.reason
+      if (trouble === undefined) log.info({ webhook }, 'the webhook is answered again')
       else if (isTold(trouble.attempt))
-        log.warn({ webhook: options.url, ...trouble }, 'the webhook is not answered; outcomes wait')
+        log.warn({ webhook, ...trouble }, 'the webhook is not answered; outcomes wait')
     },
   })
   posting.catch((error: unknown) => {
-    if (!isWaybillError(error, 'QUEUE_CRASHED'))
-      log.error({ err: error, webhook: options.url }, 'the webhook is not called until the next start')
+    if (isWaybillError(error, 'QUEUE_CRASHED')) return
+    state.trouble = 'it is not called until the next start; the log says why'
+    log.error({ err: error, webhook }, 'the webhook is not called until the next start')
   })
 }
+
+/** Without what may be secret, which the path of many receivers is: the log is read by others. */
+const shownUrl = (url: string): string => new URL(url).origin
 
 /** The first, and then ever fewer. */
 const isTold = (attempt: number): boolean => Number.isInteger(Math.log2(attempt))

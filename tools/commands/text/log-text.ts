@@ -17,6 +17,8 @@ const shown: Readonly<Record<string, (value: never, line: Line) => string>> = {
   recipient: (recipient: string) => `to ${printable(recipient)}`,
   recipients: (recipients: readonly string[]) => `to ${recipients.map(printable).join(', ')}`,
   recipientCount: (count: number) => `for ${count} recipient${count === 1 ? '' : 's'}`,
+  hold: (hold: boolean) => (hold ? 'on hold' : ''),
+  notBefore: (atMs: number) => `not before ${fullTime(atMs)}`,
   client: ({ address, user }: { address: string; user?: string }) =>
     `by ${printable(address)}${user === undefined ? '' : ` (${printable(user)})`}`,
   messageId: (messageId: string) => printable(messageId),

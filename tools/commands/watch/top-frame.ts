@@ -5,6 +5,7 @@ import type { Sample, WatchedDestination } from '../../../src/control/protocol.j
 import { countText, digitsText } from '../../../src/base/text.js'
 import type { LaneStatistics } from '../../../src/index.js'
 import { problemsOf } from '../../../src/http/figures/problems.js'
+import { noStrain, type Strain } from '../../../src/http/figures/strain-watch.js'
 import { queueNameOf } from '../../../src/lane/lane.js'
 import { reasonText, stateText } from './destinations.js'
 import type { LaneCounts } from './lane-counts.js'
@@ -17,6 +18,8 @@ export interface TopView {
   /** Of the same life; undefined: there are no rates yet. */
   readonly before: Sample | undefined
   readonly counts: LaneCounts | undefined
+  /** What lasts since several samples. Default: not known. */
+  readonly strain?: Strain
 }
 
 export type LineStyle = 'title' | 'plain' | 'head' | 'trouble'
@@ -41,7 +44,7 @@ export function topFrame(view: TopView, { columns, rows }: FrameSize): FrameLine
   const title = `waybill top  ${printable(queue)}`
   const lines: FrameLine[] = [
     { text: `${title.padEnd(Math.min(columns, titleColumns) - time.length - 1)} ${time}`, style: 'title' },
-    ...verdictOf(now),
+    ...verdictOf(view),
     ...trafficOf(view),
     ...relayOf(view),
     ...lanesOf(view),
@@ -79,8 +82,9 @@ export function syncMeanMs({ now, before }: Pick<TopView, 'now' | 'before'>): nu
 
 /** As the console says them: what only the relay knows, such as its certificate, is
  * not in a sample. */
-function verdictOf({ statistics, destinations, room, wallMs }: Sample): FrameLine[] {
-  const known = { statistics: { ...statistics, destinations }, room, facts: {}, warnings: [], wallMs }
+function verdictOf({ now, strain = noStrain }: TopView): FrameLine[] {
+  const { statistics, destinations, room, wallMs } = now
+  const known = { statistics: { ...statistics, destinations }, strain, room, facts: {}, warnings: [], wallMs }
   const problems = problemsOf(known)
   if (problems.length === 0) return [{ text: 'All is well', style: 'plain' }]
   return problems.map(({ text }): FrameLine => ({ text: printable(text), style: 'trouble' }))

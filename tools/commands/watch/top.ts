@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ControlClient } from '../../../src/control/client.js'
 import type { Sample } from '../../../src/control/protocol.js'
+import { StrainWatch, type Strain } from '../../../src/http/figures/strain-watch.js'
 import { isWaybillError } from '../../../src/errors.js'
 import { UsageError, type Arguments } from '../cli/command.js'
 import { shownQueue } from '../cli/shown-queue.js'
@@ -24,7 +25,7 @@ export const top: OperatingCommand = operatingCommand(
       interval: { value: 'TIME', help: 'between two frames, 100ms to 1m (1s)' },
     },
     notes:
-      'q or Ctrl-C ends it. Accepted are messages, delivered, deferred and failed are recipients. Messages of the lanes are counted on\n' +
+      'q or Ctrl-C ends it. Accepted are messages, delivered, deferred and failed (expired, too) are recipients. Messages of the lanes are counted on\n' +
       'disk now and then; waiting are the bytes of the log that still have to be gone through, marks are messages in it that were\n' +
       'taken out of turn. Destinations: those that are dead first, then those whose mail will take longest at the present rate.\n' +
       'With --json there is one object for each interval, until interrupted.',
@@ -120,6 +121,7 @@ async function live(
   const left = new AbortController()
   const screen = new Screen(process.stdin, process.stdout)
   let view: TopView | undefined
+  const watch = new StrainWatch()
   const draw = (): void => {
     if (view !== undefined) screen.draw(topFrame(view, screen.size))
   }
@@ -132,7 +134,7 @@ async function live(
       if (relay !== undefined) {
         for await (const now of samplesUntil(relay, intervalMs, left.signal)) {
           const before = view !== undefined && isSameLife(view.now, now) ? view.now : undefined
-          view = { queue: path, now, before, counts: counted() }
+          view = { queue: path, now, before, counts: counted(), strain: strainOf(watch, now) }
           draw()
         }
         view = undefined
@@ -147,6 +149,10 @@ async function live(
   }
   return exits.fine
 }
+
+/** A sample does not tell when a delivery was put off, so no site is said to be silent. */
+const strainOf = (watch: StrainWatch, { statistics, destinations, atMs }: Sample): Strain =>
+  watch.look({ ...statistics, destinations }, atMs, () => atMs)
 
 /** Ends with the relay, or on request. */
 async function* samplesUntil(

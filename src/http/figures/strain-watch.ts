@@ -1,0 +1,65 @@
+/** Sees what keeps mail waiting although nothing is broken. Pure.
+ * Invariant: a strain counts when each look of a while has seen it: a relay at work meets its
+ * limits for moments. A site is silent while deliveries to it are under way, other mail waits for
+ * them, and none ends.
+ * Why: a site that accepts connections and does not answer is not dead for minutes, and the relay
+ * seemed well. */
+import type { QueueStatistics } from '../../admin/select/statistics.js'
+import type { DestinationSnapshot, TransportSnapshot } from '../../scheduler/scheduler.js'
+
+type Seen = Pick<QueueStatistics, 'activeCount' | 'activeCountMax' | 'transports' | 'destinations'>
+
+export interface Strain {
+  /** At least `fullShare` of the active messages are taken. */
+  readonly isActiveFull: boolean
+  /** Those whose process limit delays mail. */
+  readonly transports: readonly TransportSnapshot[]
+  readonly silent: readonly (DestinationSnapshot & { readonly silentMs: number })[]
+}
+
+export const noStrain: Strain = { isActiveFull: false, transports: [], silent: [] }
+
+/** From here on the mail of one site is put off for the others (crowding.ts). */
+export const fullShare = 0.8
+const limitMs = 10_000
+const silenceMs = 60_000
+
+export class StrainWatch {
+  /** When each began, by its name. */
+  #sinceMs = new Map<string, number>()
+
+  /** @param nowMs by a clock that is not set
+   * @param endedAtMs when a delivery to the destination has ended last; undefined: not known */
+  look(
+    { activeCount, activeCountMax, transports, destinations }: Seen,
+    nowMs: number,
+    endedAtMs: (destination: DestinationSnapshot) => number | undefined,
+  ): Strain {
+    const before = this.#sinceMs
+    this.#sinceMs = new Map()
+    /** @returns how long it has been so; undefined: it is not */
+    const lasting = (name: string, isSo: boolean, atLeastMs: number): number | undefined => {
+      if (!isSo) return undefined
+      const sinceMs = Math.max(before.get(name) ?? nowMs, atLeastMs)
+      this.#sinceMs.set(name, sinceMs)
+      return nowMs - sinceMs
+    }
+    const hasLasted = (ms: number | undefined, least: number): ms is number => ms !== undefined && ms >= least
+    return {
+      isActiveFull: hasLasted(
+        lasting('active', activeCount >= fullShare * activeCountMax, -Infinity),
+        limitMs,
+      ),
+      transports: transports.filter(({ transport, delayedCount }) =>
+        hasLasted(lasting(`transport ${transport}`, delayedCount > 0, -Infinity), limitMs),
+      ),
+      silent: destinations.flatMap((destination) => {
+        const { transport, name, busy, todo, state } = destination
+        const waits = state.kind === 'ready' && busy > 0 && todo > 0
+        const key = `site ${transport} ${name}`
+        const silentMs = lasting(key, waits, waits ? (endedAtMs(destination) ?? -Infinity) : -Infinity)
+        return hasLasted(silentMs, silenceMs) ? [{ ...destination, silentMs }] : []
+      }),
+    }
+  }
+}
