@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Conversation } from '../../src/console/facts/api.js'
-import { exchangesOf, folded } from '../../src/console/facts/conversation.js'
+import { exchangesOf, folded, isRefusal } from '../../src/console/facts/conversation.js'
 
 const lines: Conversation['lines'] = [
   { by: 'server', text: '220 mx' },
@@ -18,6 +18,10 @@ test('each reply stands with its command, and one without a command by itself', 
     { command: 'RCPT', replies: ['550 none'], isRefused: true },
     { command: undefined, replies: ['250 left alone'], isRefused: false },
   ])
+})
+
+test('of two replies to one command the one that refuses is marked', () => {
+  expect(['354 go on', '451 4.3.0 later'].map(isRefusal)).toEqual([false, true])
 })
 
 test('of more than twenty the ones between are folded, and none is lost', () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import {
+  axisDigits,
   bytesText,
   counted,
   digits,
@@ -20,6 +21,10 @@ test('digits stand in threes that no line end parts', () => {
 
 test('a rate under ten has one decimal, and nothing is 0', () => {
   expect([0, 0.04, 9.94, 9.96, 1234].map(rateDigits)).toEqual(['0', '0.0', '9.9', '10', '1\u202f234'])
+})
+
+test('steps of an axis are those that are drawn', () => {
+  expect([0, 0.25, 0.5, 1, 1250].map(axisDigits)).toEqual(['0', '0.25', '0.5', '1', '1\u202f250'])
 })
 
 test('an amount of bytes has the largest unit that it reaches', () => {

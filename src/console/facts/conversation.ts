@@ -27,8 +27,10 @@ export function exchangesOf(lines: Conversation['lines']): Exchange[] {
     if (by === 'client') exchange.command = text
     else exchange.replies.push(text)
   }
-  return all.map((one) => ({ ...one, isRefused: one.replies.some((reply) => /^[45]/.test(reply)) }))
+  return all.map((one) => ({ ...one, isRefused: one.replies.some(isRefusal) }))
 }
+
+export const isRefusal = (reply: string): boolean => /^[45]/.test(reply)
 
 /** The first ones, those that are folded, and the last ones. */
 export function folded(exchanges: readonly Exchange[]): readonly [Exchange[], Exchange[], Exchange[]] {

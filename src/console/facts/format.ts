@@ -17,6 +17,10 @@ export const counted = (count: number, noun: string, more: string = `${noun}s`):
 export const rateDigits = (perSecond: number): string =>
   perSecond === 0 ? '0' : perSecond < 9.95 ? perSecond.toFixed(1) : digits(perSecond)
 
+/** At an axis: a step of a quarter keeps both of its digits. */
+export const axisDigits = (value: number): string =>
+  Number.isInteger(value) ? digits(value) : String(Number(value.toFixed(2)))
+
 const byteUnits = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
 
 /** `17 bytes`, `1.5 MiB`, `240 GiB`. */

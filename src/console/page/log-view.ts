@@ -15,7 +15,7 @@ export function logView(app: App): TemplateResult {
   return html`
     <div class="title">
       <h1 tabindex="-1">Log</h1>
-      <p class="hint">The files of the queue: which bytes are needed, by whom, and which are garbage.</p>
+      <p class="hint">The files of the queue: which bytes are needed, for what, and which are garbage.</p>
     </div>
     <section class="panel" aria-labelledby="segments">
       <div class="head">

@@ -2,7 +2,7 @@
  * Invariant: HTML of a message is shown in a frame that can do nothing, and text as text. */
 import { html, nothing, type TemplateResult } from '/vendor/lit-html/lit-html.js'
 import type { Conversation, HistoryRecord, Message, Note, Part } from '../facts/api.js'
-import { exchangesOf, folded, type Exchange } from '../facts/conversation.js'
+import { exchangesOf, folded, isRefusal, type Exchange } from '../facts/conversation.js'
 import { bytesText, counted, digits, senderText, shown, shownLines } from '../facts/format.js'
 import { stepOf, stepOfEntry, type Step } from '../facts/history.js'
 import { countIn, dueText, reasonText } from '../facts/mail-words.js'
@@ -273,10 +273,10 @@ function exchangeList(exchanges: readonly Exchange[]): TemplateResult | typeof n
   if (exchanges.length === 0) return nothing
   return html`<ol class="conversation">
     ${exchanges.map(
-      ({ command, replies, isRefused }) =>
+      ({ command, replies }) =>
         html`<li>
           ${command === undefined ? nothing : spoken('relay', command)}
-          ${replies.map((reply) => spoken('server', reply, isRefused))}
+          ${replies.map((reply) => spoken('server', reply, isRefusal(reply)))}
         </li>`,
     )}
   </ol>`

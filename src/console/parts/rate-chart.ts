@@ -3,7 +3,7 @@
  * out in its label. Colours are those of the page, asked again when the reader's scheme changes. */
 import uPlot from '/vendor/uplot/uPlot.esm.js'
 import type { Kind } from '../facts/api.js'
-import { digits, rateDigits } from '../facts/format.js'
+import { axisDigits, rateDigits } from '../facts/format.js'
 import { kinds, type Series } from '../facts/series.js'
 
 /** As in the legend, which is drawn by the page. */
@@ -105,8 +105,6 @@ export class RateChart extends HTMLElement {
     }
   }
 }
-
-const axisDigits = (value: number): string => (Number.isInteger(value) ? digits(value) : rateDigits(value))
 
 function labelOf({ times, rates }: Series): string {
   const most = (kind: Kind): number => Math.max(0, ...rates[kind].map((value) => value ?? 0))

@@ -288,7 +288,7 @@ function* ofRelay({ facts, warnings, wallMs }: Known): Generator<Problem> {
     yield problem({
       code: 'NOTHING_DELIVERED',
       text: 'The relay was started with --freeze: mail is taken, and nothing is delivered.',
-      help: `${servePage}#zmailers-clauses`,
+      help: `${servePage}#starting-and-stopping`,
     })
   if (webhookTrouble !== undefined)
     yield problem({
