@@ -256,6 +256,18 @@ export class Session extends ExtendedSession {
     return { ...parsed, address: path.address }
   }
 
+  /** Some devices say neither HELO nor EHLO.
+   * @see Postfix smtpd_helo_required */
+  override _onCommand(command: Buffer, done?: () => void): void {
+    if (!this.hostNameAppearsAs && !this.#isStranger && /^mail\b/i.test(command.toString())) {
+      const { remoteAddress } = this
+      this.openingCommand = 'HELO'
+      this.hostNameAppearsAs = remoteAddress.includes(':') ? `[IPv6:${remoteAddress}]` : `[${remoteAddress}]`
+      this._resetSession()
+    }
+    super._onCommand(command, done)
+  }
+
   /** Devices call themselves `HP LaserJet 4`; the name decides nothing, and Postfix takes it
    * from everyone, too. */
   override handler_HELO(command: Buffer, done: () => void): void {

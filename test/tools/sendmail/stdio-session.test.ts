@@ -36,6 +36,14 @@ test('a message that was ended is answered, however late', async () => {
   expect(said).toMatch(/\r\n250 2\.0\.0 queued as q1\r\n221 /)
 })
 
+test('a program that ends its lines in LF alone is answered', async () => {
+  const queue = memoryQueue()
+  const { port } = await listen(queue)
+  const { said } = await session(port, `${untilData}x\r\n.\r\n`.replaceAll('\r', ''), true)
+  expect(said).toMatch(/\r\n250 2\.0\.0 queued as q1\r\n221 /)
+  expect(queue.kept.map(({ data }) => data.toString())).toEqual(['x\r\n'])
+})
+
 test('a server that takes the end of our side for that of its own is waited for', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => {})
