@@ -27,20 +27,34 @@ export function isInternational(text: string): boolean {
   return false
 }
 
-/** The same address without quotes that it does not need: by RFC 5321 §4.1.2 both forms mean one
- * mailbox. Where it needs them, quotes and backslashes alone have a backslash before them. */
+/** The same address without quotes that `isMailAddress` can do without: by RFC 5321 §4.1.2 both
+ * forms mean one mailbox. Where it needs them, quotes and backslashes alone have a backslash before
+ * them. */
 export function withoutNeedlessQuotes(address: string): string {
   if (!address.startsWith('"') || !isMailAddress(address)) return address
   const at = address.lastIndexOf('@')
   const local = address.slice(1, at - 1).replace(/\\(.)/gsu, '$1')
   const bare = local + address.slice(at)
-  if (!/^\.|\.\.|\.$/.test(local) && isMailAddress(bare) && !bare.startsWith('"')) return bare
+  if (isMailAddress(bare) && !bare.startsWith('"')) return bare
   return quotedAddress(local, address.slice(at + 1))
+}
+
+/** With the quotes that a path needs by RFC 5321 §4.1.2 and that people leave out around dots:
+ * `"ada."@mobile.example`. @see Postfix smtp_quote_rfc821_envelope */
+export function withNeededQuotes(address: string): string {
+  const local = address.slice(0, address.lastIndexOf('@'))
+  if (local.startsWith('"') || !/^\.|\.\.|\.$/.test(local)) return address
+  return quotedAddress(local, domainOf(address))
 }
 
 /** @param local as it is meant, without quotes */
 export const quotedAddress = (local: string, domain: string): string =>
   '"' + local.replace(/["\\]/g, '\\$&') + '"@' + domain
+
+/** Behind a domain it says that nothing is missing, and it has no place in SMTP: servers refuse it.
+ * @see Postfix trivial-rewrite(8) */
+export const withoutFinalDot = (address: string): string =>
+  /[^.@]\.$/.test(address) && address.includes('@') ? address.slice(0, -1) : address
 
 /** As it is written. */
 export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)

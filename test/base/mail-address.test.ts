@@ -6,6 +6,8 @@ import {
   comparableDomainOf,
   isInternational,
   isMailAddress,
+  withNeededQuotes,
+  withoutFinalDot,
   withoutNeedlessQuotes,
 } from '../../src/base/mail-address.js'
 
@@ -119,8 +121,8 @@ test.each([
   ['"a\\ b\\"c"@x', '"a b\\"c"@x'],
   ['"a b"@x', '"a b"@x'],
   ['"a@b"@x', '"a@b"@x'],
-  ['".a"@x', '".a"@x'],
-  ['"a..b"@x', '"a..b"@x'],
+  ['".a"@x', '.a@x'],
+  ['"a..b"@x', 'a..b@x'],
   ['"\u00a0"@x', '"\u00a0"@x'],
   ['"\\"ada\\""@x', '"\\"ada\\""@x'],
   ['"a"b"@x', '"a"b"@x'],
@@ -128,4 +130,28 @@ test.each([
   ['ada@x', 'ada@x'],
 ])('without needless quotes %s is %s', (address, plain) => {
   expect(withoutNeedlessQuotes(address)).toBe(plain)
+})
+
+test.each([
+  ['.a@x', '".a"@x'],
+  ['a..b@x', '"a..b"@x'],
+  ['a.@x', '"a."@x'],
+  ['"a."@x', '"a."@x'],
+  ['"a b"@x', '"a b"@x'],
+  ['a.b@x', 'a.b@x'],
+  ['a@x..y', 'a@x..y'],
+  ['', ''],
+])('with the quotes that a path needs %s is %s', (address, path) => {
+  expect(withNeededQuotes(address)).toBe(path)
+  expect(withoutNeedlessQuotes(path)).toBe(withoutNeedlessQuotes(address))
+})
+
+test.each([
+  ['a@x.', 'a@x'],
+  ['a@x..', 'a@x..'],
+  ['a@.', 'a@.'],
+  ['a@x', 'a@x'],
+  ['a.', 'a.'],
+])('without the dot at its end %s is %s', (address, plain) => {
+  expect(withoutFinalDot(address)).toBe(plain)
 })

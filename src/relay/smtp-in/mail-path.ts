@@ -1,11 +1,12 @@
 /** The path of MAIL FROM and RCPT TO, as a client wrote it, and what may stand in it. Pure.
- * Invariant: everything that RFC 5321 §4.1.2 allows is read, quoted local parts too. Strangers get
- * nothing else. A client that may relay gets more, as from Postfix (strict_rfc821_envelopes = no):
- * a path without brackets or with too many, blanks and names within them, a name without a domain,
- * underscores, dots at any place. Devices and programs that cannot be changed send such paths, and
- * a refusal loses their mail. Quotes that an address does not need are removed. */
+ * Invariant: everything that RFC 5321 §4.1.2 allows is read, quoted local parts too. Dots at any
+ * place and underscores in a domain are read as well: people have addresses such as
+ * `ada.@mobile.example`, and a refusal loses their mail. A client that may relay gets more, as from
+ * Postfix (strict_rfc821_envelopes = no): a path without brackets or with too many, blanks and
+ * names within them, a name without a domain. Devices and programs that cannot be changed send such
+ * paths. Quotes that an address does not need, and a dot behind its domain, are removed. */
 import { isIPv4, isIPv6 } from 'node:net'
-import { isMailAddress, withoutNeedlessQuotes } from '../../base/mail-address.js'
+import { domainOf, isMailAddress, withoutFinalDot, withoutNeedlessQuotes } from '../../base/mail-address.js'
 
 export interface MailPath {
   /** '' is the null path. Without a domain it has no `@`. */
@@ -32,11 +33,11 @@ export function mailPath(text: string, isLenient: boolean): MailPath | undefined
   const [, inner, rest = ''] = parts(text.trim(), isLenient) ?? []
   if (inner === undefined) return undefined
   const written = inner.replace(sourceRoute, '')
-  const address = withoutNeedlessQuotes(isLenient ? withoutBackslashes(written) : written)
+  const address = withoutFinalDot(withoutNeedlessQuotes(isLenient ? withoutBackslashes(written) : written))
   if (address === '') return { address, rest }
   if (!address.includes('@') && (isLenient || /^postmaster$/i.test(address)))
     return isMailAddress(`${address}@localhost`) ? { address, rest } : undefined
-  return isMailAddress(address) && (isLenient || isStrict(address)) ? { address, rest } : undefined
+  return isMailAddress(address) && (isLenient || isPath(address)) ? { address, rest } : undefined
 }
 
 function parts(text: string, isLenient: boolean): RegExpExecArray | null {
@@ -48,21 +49,14 @@ function parts(text: string, isLenient: boolean): RegExpExecArray | null {
 const withoutBackslashes = (path: string): string =>
   path.includes('"') ? path : path.replace(/\\(?=[\w.])/g, '')
 
-/** The grammar of RFC 5321 and 6531, for an address that `isMailAddress` has taken. */
-function isStrict(address: string): boolean {
-  const at = address.lastIndexOf('@')
-  const local = address.slice(0, at)
-  const domain = address.slice(at + 1)
+/** Of an address that `isMailAddress` has taken: its length, and the domain that it may have. */
+function isPath(address: string): boolean {
+  const domain = domainOf(address)
   if (Buffer.byteLength(address) > pathBytesMax) return false
-  if (!local.startsWith('"') && /^\.|\.\.|\.$/.test(local)) return false
   return domain.startsWith('[') ? isLiteral(domain.slice(1, -1)) : isDomain(domain)
 }
 
 const isLiteral = (inner: string): boolean => (/^ipv6:/i.test(inner) ? isIPv6(inner.slice(5)) : isIPv4(inner))
 
 const isDomain = (domain: string): boolean =>
-  domain
-    .split('.')
-    .every((label) =>
-      /^[a-zA-Z0-9\u0080-\uFFFF](?:[a-zA-Z0-9\u0080-\uFFFF-]*[a-zA-Z0-9\u0080-\uFFFF])?$/.test(label),
-    )
+  domain.split('.').every((label) => /^[a-zA-Z0-9_\u0080-\uFFFF-]+$/.test(label))

@@ -6,6 +6,7 @@
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers'
 import SMTPConnection, { type Options, type SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
+import { withNeededQuotes } from '../../base/mail-address.js'
 import type { Transcript } from '../../delivery/conversation.js'
 import type { OutcomeTls, RequestDsn } from '../../delivery/transport.js'
 import {
@@ -57,7 +58,8 @@ type Answered = (error: ClientError | null, reply?: string) => void
 
 /** Nodemailer refuses angle brackets, which a quoted local part may have (RFC 5321 §4.1.2), so it
  * sees two characters that no address has. */
-const coded = (address: string): string => address.replaceAll('<', '\u0001').replaceAll('>', '\u0002')
+const coded = (address: string): string =>
+  withNeededQuotes(address).replaceAll('<', '\u0001').replaceAll('>', '\u0002')
 const decoded = (text: string): string => text.replaceAll('\u0001', '<').replaceAll('\u0002', '>')
 
 const withDecoded = <T extends { readonly recipient?: string | undefined }>(reply: T): T =>

@@ -4,6 +4,7 @@
  * took the message: status 4.4.2, which nothing else here has. */
 import type { DeliveryResult, Outcome, SiteTrouble } from '../../delivery/transport.js'
 import { isClosing, isReply, outcomeOfReply, siteOfReply, type ClientError } from './smtp-reply.js'
+import { withNeededQuotes } from '../../base/mail-address.js'
 import { remoteWords } from '../../base/remote-words.js'
 import type { Transaction } from './transaction.js'
 
@@ -30,7 +31,7 @@ export function resultOf(transaction: Transaction, recipients: readonly string[]
       answered.set(recipient, outcomeOfReply(response, 'data'))
   const outcomeOf = (recipient: string): Outcome =>
     refused.get(recipient) ?? answered.get(recipient) ?? others
-  return recipients.map((recipient) => outcomeOf(recipient.trim()))
+  return recipients.map((recipient) => outcomeOf(withNeededQuotes(recipient.trim())))
 }
 
 /** A server that goes away says nothing of the recipient whose turn it was. RFC 5321 §3.8 */

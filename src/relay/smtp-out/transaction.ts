@@ -21,7 +21,8 @@ export interface RecipientReply {
   readonly response: string
 }
 
-/** What is known of a transaction when it has ended. */
+/** What is known of a transaction when it has ended. Recipients are named as in the commands, with
+ * the quotes that those need. */
 export interface Transaction {
   /** The final reply, when it was positive; of LMTP the last one, whatever it says. */
   readonly response: string | undefined

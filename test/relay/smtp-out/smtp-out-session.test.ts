@@ -196,6 +196,27 @@ test('angle brackets within quotes leave as they are, and each recipient has the
   ])
 })
 
+test('dots that a path has in quotes alone leave in quotes, and each recipient has the own outcome', async () => {
+  const { server, transport } = await between((line) =>
+    line.includes('"b."@') ? '550 5.1.1 no such user' : undefined,
+  )
+  const recipients = ['a..b@example.net', 'b.@example.net', '"b."@example.net', 'a.b@example.net']
+  expect(await deliver(transport, { sender: '.a@example.org', recipients })).toMatchObject([
+    { kind: 'delivered' },
+    { kind: 'failed', status: '5.1.1' },
+    { kind: 'failed', status: '5.1.1' },
+    { kind: 'delivered' },
+  ])
+  const said = server.taken[0]?.commands.map((line) => line.replace(/ (?:BODY|SIZE)=.*/, ''))
+  expect(said?.slice(0, 5)).toEqual([
+    'MAIL FROM:<".a"@example.org>',
+    'RCPT TO:<"a..b"@example.net>',
+    'RCPT TO:<"b."@example.net>',
+    'RCPT TO:<"b."@example.net>',
+    'RCPT TO:<a.b@example.net>',
+  ])
+})
+
 test('a request may be an instance whose members are on its class', async () => {
   const plain = requestOf(someData, { recipients: ['"a>b"@example.net', 'ok@example.net'] })
   class Instance implements DeliveryRequest {

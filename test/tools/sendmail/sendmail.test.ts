@@ -91,6 +91,18 @@ test.each<[string, string[], string, Partial<Lying>]>([
     { sender: 'ada@example.org', recipients: ['b@example.net', 'grace@example.net'], data: crlf(text) },
   ],
   [
+    'a sentence that ends with an address',
+    ['-i', '-f', 'ada@example.org.', 'grace@example.net.'],
+    text,
+    { sender: 'ada@example.org', recipients: ['grace@example.net'], data: crlf(text) },
+  ],
+  [
+    'a machine whose name has no domain',
+    ['-i', '--origin', 'host.example.org', 'a@example.net'],
+    text,
+    { data: expect.stringMatching(/^Message-ID: <[^@>]+@[^.>]+\.[^>]+>\r$/m) as unknown as string },
+  ],
+  [
     'a program that doubles its angle brackets, or forgets one',
     ['-i', '-f', '<ada@example.org', 'Grace <<grace@example.net>>'],
     text,

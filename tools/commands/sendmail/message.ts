@@ -10,7 +10,7 @@ export interface Authorship {
   readonly sender: string
   /** The domain of addresses without one. */
   readonly origin: string
-  /** After the @ of a Message-ID. */
+  /** After the @ of a Message-ID. To filters one without a dot is a sign of spam. */
   readonly hostname: string
   /** Before it; different for each message. */
   readonly unique: string

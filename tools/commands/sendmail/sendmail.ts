@@ -9,9 +9,8 @@ import { createReadStream, fstatSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { hostname as machineName, userInfo } from 'node:os'
-import { quotedAddress } from '../../../src/base/mail-address.js'
+import { isMailAddress, quotedAddress, withoutFinalDot } from '../../../src/base/mail-address.js'
 import { countText } from '../../../src/base/text.js'
-import { isMailAddress } from '../../../src/base/mail-address.js'
 import type { DeliveryResult, Queue } from '../../../src/index.js'
 import { badAddress, isReadable } from '../../../src/relay/parameters/readable-address.js'
 import { isStoreUrl } from '../../../src/store/is-store-url.js'
@@ -174,7 +173,8 @@ async function run(args: Arguments): Promise<number> {
 
 async function submission(args: Arguments, settings: Settings): Promise<number> {
   const origin = await originOf(args)
-  const qualified = (address: string): string => (address.includes('@') ? address : `${address}@${origin}`)
+  const qualified = (address: string): string =>
+    address.includes('@') ? withoutFinalDot(address) : `${address}@${origin}`
   const sender = senderOf(args, qualified)
   const named: string[] = []
   for (const argument of args.rest) {
@@ -197,7 +197,8 @@ async function submission(args: Arguments, settings: Settings): Promise<number> 
   ]
   if (recipients.length === 0) return failed(sysexits.usage, 'no recipients')
   const unique = `${Date.now().toString(36)}.${randomBytes(8).toString('hex')}`
-  const authorship = { sender, origin, hostname: machineName(), unique, now: new Date(), name: args.one('F') }
+  const hostname = [machineName(), origin].find((name) => name.includes('.')) ?? machineName()
+  const authorship = { sender, origin, hostname, unique, now: new Date(), name: args.one('F') }
   const data = messageOf(lines, authorship)
   return handedOver({ sender, recipients, data, dsn: askedBy(args, complain) }, settings)
 }
