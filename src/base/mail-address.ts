@@ -27,9 +27,9 @@ export function isInternational(text: string): boolean {
   return false
 }
 
-/** The same address without quotes that `isMailAddress` can do without: by RFC 5321 §4.1.2 both
- * forms mean one mailbox. Where it needs them, quotes and backslashes alone have a backslash before
- * them. */
+/** The same address without quotes that it does not need in a table or a log: by RFC 5321 §4.1.2
+ * both forms mean one mailbox. Where it needs them, quotes and backslashes alone have a backslash
+ * before them. */
 export function withoutNeedlessQuotes(address: string): string {
   if (!address.startsWith('"') || !isMailAddress(address)) return address
   const at = address.lastIndexOf('@')
@@ -39,8 +39,8 @@ export function withoutNeedlessQuotes(address: string): string {
   return quotedAddress(local, address.slice(at + 1))
 }
 
-/** With the quotes that a path needs by RFC 5321 §4.1.2 and that people leave out around dots:
- * `"ada."@mobile.example`. @see Postfix smtp_quote_rfc821_envelope */
+/** With the quotes that a path needs by RFC 5321 §4.1.2, and that people leave out where dots stand
+ * at the ends of a name or side by side. @see Postfix smtp_quote_rfc821_envelope */
 export function withNeededQuotes(address: string): string {
   const local = address.slice(0, address.lastIndexOf('@'))
   if (local.startsWith('"') || !/^\.|\.\.|\.$/.test(local)) return address
