@@ -705,6 +705,12 @@ test.each([
   expect(ended.stderr).toMatch(/^waybill sendmail: recipients are for a message/)
 })
 
+test.each(['-XV', '-XV+='])('%s would leave all recipients with one sender, and is refused', async (word) => {
+  const ended = await sendmail([word, '-f', 'list@example.org', 'a@example.net'], text)
+  expect(ended).toMatchObject({ exitCode: 64, stdout: '' })
+  expect(ended.stderr).toMatch(/^waybill sendmail: -XV: .*VERP/)
+})
+
 test('a directory that is no queue is a matter of configuration', async () => {
   const foreign = join(directory, 'foreign')
   await mkdir(foreign)

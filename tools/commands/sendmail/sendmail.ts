@@ -43,7 +43,7 @@ const ignoredOptions: Readonly<Record<string, Option>> = Object.fromEntries(
     ['A', 'MODE', 'ignored'],
     ['C', 'FILE', 'ignored'],
     ['O', 'OPTION', 'ignored'],
-    ['X', 'FILE', 'ignored'],
+    ['X', 'FILE', 'ignored, except for -XV, which is refused: each recipient would need a sender (VERP)'],
     ['p', 'PROTOCOL', 'ignored'],
     ['e', 'MODE', 'ignored: the exit code reports errors'],
     ['h', 'HOPS', 'ignored'],
@@ -140,6 +140,11 @@ async function run(args: Arguments): Promise<number> {
     throw new UsageError('recipients are for a message: -bs, -bp, -bi and -q take none')
   if ((mode === 'p' || flushed !== undefined) && args.isSet('smtp'))
     throw new UsageError('a queue is listed and flushed where it is, not over --smtp')
+  //    1. a list sends with -XV, as by Postfix
+  //    2. all recipients have the same sender
+  //    3. the list takes reports for replies, and drops no dead subscriber
+  if (args.all('X').some((value) => /^V(?:..)?$/.test(value)))
+    throw new UsageError('-XV: senders of recipients (VERP) are made by the program that sends')
   const smtpText = args.one('smtp')
   // An owner that is about to resume is not fenced by a message.
   if ((mode === 's' || (mode === 'm' && flushed === undefined)) && smtpText === undefined)
