@@ -12,6 +12,8 @@ test.each([
   ['127.0.0.1:2525', '127.0.0.1', 2525],
   ['mx.example.net:25', 'mx.example.net', 25],
   ['[::1]:25', '::1', 25],
+  ['[mx.example.net]:25', 'mx.example.net', 25],
+  ['[mx.example.net]', 'mx.example.net', 587],
   [':26', 'localhost', 26],
   ['2525', 'localhost', 2525],
   ['mx.example.net', 'mx.example.net', 587],
@@ -20,7 +22,7 @@ test.each([
   expect(parseEndpoint('listen', text, 'localhost', 587)).toEqual({ host, port })
 })
 
-test.each(['a b:25', 'host:', 'host:99999', 'host:65536', '::1:25', '[::1', 'host:25x'])(
+test.each(['a b:25', 'host:', 'host:99999', 'host:65536', '::1:25', '[::1', 'host:25x', '[a b]:25', '[]:25'])(
   '"%s" is no endpoint',
   (text) => {
     expect(() => parseEndpoint('listen', text, 'localhost', 25)).toThrow(/--listen takes HOST:PORT/)

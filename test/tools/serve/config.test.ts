@@ -68,6 +68,7 @@ test.each([
   ['smtp-port 25', "there is no option 'smtp-port'"],
   ['--direct', "there is no option '--direct'"],
   ['toString x', "there is no option 'toString'"],
+  ['myhostname = mail.example.org', "there is no option 'myhostname': here it is --hostname"],
   ['direct yes', '--direct takes no value'],
   ['listen', '--listen takes HOST:PORT'],
   ['relay a:25\nrelay b:25', '--relay is given twice'],

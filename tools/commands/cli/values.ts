@@ -8,9 +8,10 @@ export interface Endpoint {
   readonly port: number
 }
 
-/** `HOST:PORT`, `[IPv6]:PORT`, `:PORT` or `PORT`. @throws UsageError */
+/** `HOST:PORT`, `[IPv6]:PORT`, `[HOST]:PORT` as Postfix has it, `:PORT` or `PORT`.
+ * @throws UsageError */
 export function parseEndpoint(option: string, text: string, hostUsual: string, portUsual?: number): Endpoint {
-  const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]]*))(?::(\d{1,5}))?$/i.exec(text)
+  const match = /^(?:\[([0-9a-f:.]+|[^\s:[\]]+)\]|([^\s:[\]]*))(?::(\d{1,5}))?$/i.exec(text)
   const isPort = match !== null && match[3] === undefined && /^\d+$/.test(match[2] ?? '')
   const host = isPort ? '' : (match?.[1] ?? match?.[2] ?? '')
   const port = Number(isPort ? match?.[2] : (match?.[3] ?? portUsual))

@@ -7,6 +7,7 @@ import { dirname, resolve } from 'node:path'
 import { isWaybillError, WaybillError, type Place } from '../../../src/errors.js'
 import { tableLines } from '../../../src/relay/tables/table-lines.js'
 import { flagOf, UsageError, type Arguments, type Command } from '../cli/command.js'
+import { otherNames } from '../parameters/other-names.js'
 import { fileTextOf } from './secrets.js'
 
 /** The option that names the file. */
@@ -84,7 +85,11 @@ function checkedValue(
   const wrong = (reason: string): WaybillError => new WaybillError('OPTION_INVALID', reason, place)
   const option = Object.hasOwn(options, name) ? options[name] : undefined
   if (option === undefined)
-    throw wrong(`there is no option '${name}'; as on the command line, without dashes`)
+    throw wrong(
+      Object.hasOwn(otherNames, name)
+        ? `there is no option '${name}': here it is ${otherNames[name]}`
+        : `there is no option '${name}'; as on the command line, without dashes`,
+    )
   if (name === configOption) throw wrong('a file of options names no other')
   if (isRepeated && option.many !== true) throw wrong(`${flagOf(name)} is given twice`)
   if (option.value === undefined && value !== '') throw wrong(`${flagOf(name)} takes no value`)

@@ -7,23 +7,39 @@ import { aliasesIn, type Aliases } from '../../../src/relay/tables/aliases.js'
 import { utf8Text } from '../../../src/base/text.js'
 import type { Certificate } from '../../../src/relay/smtp-in/session-server.js'
 import type { SmtpTransportOptions } from '../../../src/relay/smtp-out/smtp-out-options.js'
+import { nexthopParts } from '../../../src/relay/tables/mail-destination.js'
 import { relayDomainsIn, type RelayDomains } from '../../../src/relay/tables/relay-domains.js'
 import { usersIn, type Users } from '../../../src/relay/tables/users.js'
 import { flagOf, lineOf, UsageError, type Arguments } from '../cli/command.js'
 import { givenFile } from '../text/given-file.js'
-import { parseCount, parseDelimiters } from '../cli/values.js'
+import { parseCount, parseDelimiters, parseEndpoint } from '../cli/values.js'
 
 /** @returns the first line of the file that `--relay-auth` names @throws UsageError */
 export async function credentialsOf(args: Arguments): Promise<SmtpTransportOptions['auth']> {
   const path = args.one('relay-auth')
   if (path === undefined) return undefined
   if (!args.isSet('relay')) throw new UsageError('--relay-auth is for a server that --relay names')
-  const text = await fileTextOf('relay-auth', path)
+  const text = withoutServer(await fileTextOf('relay-auth', path), args.one('relay') ?? '', path)
   const match = /^([^:\r\n]+):([^\r\n]+)(?:\r?\n)?$/.exec(text)
   if (match === null)
     throw new UsageError(`--relay-auth takes a file with one line USER:PASSWORD, not ${path}`)
   const [, user = '', pass = ''] = match
   return { user, pass }
+}
+
+/** The line of Postfix's sasl_passwd without the server that it is for:
+ *    1. a file says `[mail.example.net]:587 ada:secret`
+ *    2. the user `[mail.example.net]` logs in with the password `587 ada:secret`
+ *    3. the relay refuses that, and all mail waits until it is returned
+ * @throws UsageError when it is for another server */
+function withoutServer(text: string, relay: string, path: string): string {
+  const [, server = '', rest = ''] = /^(\S+)[ \t]+(\S.*)$/s.exec(text) ?? []
+  const { host, port } = parseEndpoint('relay', relay, 'localhost', 25)
+  const named = nexthopParts(server, port)
+  const isOfRelay = named?.text.toLowerCase() === host.toLowerCase()
+  if (isOfRelay && named.port === port) return rest
+  if (!isOfRelay && !server.startsWith('[')) return text
+  throw new UsageError(`--relay-auth: the line of ${path} is for ${server}, and --relay is ${relay}`)
 }
 
 /** @returns what `--tls-cert` and `--tls-key` name, when it is one pair @throws UsageError */
