@@ -70,7 +70,7 @@ test('a client that leaves within its message has submitted nothing, and that is
   expect(stage.errors).toEqual([])
 })
 
-test('an id may be typed in small letters at every path', async () => {
+test('an id may be typed in small letters at every path, and in a selector', async () => {
   const stage = await httpStage({
     conversationsOf: (id) =>
       id === id.toUpperCase() ? [{ at: 1, server: 'x', lines: [], leftOutCount: 0 }] : [],
@@ -79,4 +79,11 @@ test('an id may be typed in small letters at every path', async () => {
   expect((await stage.ask('read', `/v1/messages/${id}`)).status).toBe(200)
   const answer = await stage.ask('read', `/v1/messages/${id}/conversations`)
   expect(await answer.json()).toMatchObject({ conversations: [{ server: 'x' }] })
+  const order = { do: 'delete', selector: { id }, dryRun: true }
+  const counted = await stage.json('operate', '/v1/operations', {
+    method: 'POST',
+    body: JSON.stringify(order),
+    headers: { 'content-type': 'application/json', prefer: 'wait=10' },
+  })
+  expect(counted).toMatchObject({ state: 'done', counts: { messageCount: 1 }, problem: null })
 })
