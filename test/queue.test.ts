@@ -40,3 +40,13 @@ test('an error that has a code is one of that code to the compiler, too', () => 
   expect(code).toBe('DISK_FULL')
   expect([isWaybillError(error), isWaybillError(error, 'DISK_FAILED')]).toEqual([true, false])
 })
+
+test('a signal that a program does not have may be given as undefined', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    const none = { signal: undefined as AbortSignal | undefined }
+    expect(await queue.page({}, none)).toMatchObject({ messages: [] })
+    expect(await queue.delete({ all: true }, none)).toMatchObject({ messageCount: 0 })
+    expect(await queue.drain(none)).toEqual({ isDrained: true, underWayCount: 0 })
+  })
+})

@@ -27,7 +27,7 @@ export interface BackupRequest {
   /** A new directory, or a new file whose name ends in `.tar`. */
   readonly to: string
   /** Ends the backup: nothing is left of it. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   readonly onProgress?: (doneBytes: number, allBytes: number) => void
 }
 

@@ -17,7 +17,7 @@ export interface HistoryPageOptions {
   readonly max?: number
   /** `next` of the page before. */
   readonly after?: string | undefined
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface HistoryPage {

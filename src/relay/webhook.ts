@@ -33,7 +33,7 @@ export interface WebhookOptions {
    * Default 1000. */
   readonly retryMs?: number
   /** Ends it; a request under way is cut off and made again by the next life. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** A request has failed, or the first has succeeded behind one that had. */
   readonly onTrouble?: (trouble: WebhookTrouble | undefined) => void
 }

@@ -56,7 +56,7 @@ export interface Walk {
 
 export interface ListOptions {
   /** Stops it, also while nothing matches: it throws VERB_ABORTED. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Each message has `routed`: the queue's `route` is asked for each recipient. Default: false. */
   readonly routes?: boolean
 }

@@ -39,7 +39,7 @@ export interface PageOptions {
   readonly max?: number
   /** Messages that are looked at for it at the most, 1 … 1 000 000. Default 20 000. */
   readonly lookMax?: number
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface ListPage {

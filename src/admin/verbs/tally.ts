@@ -27,7 +27,7 @@ export interface VerbResult {
 export interface VerbOptions {
   /** Stops between messages, also while none matches. Finished effects stay; orders for messages
    * that are being attempted are carried out when their attempts have ended, without waiting. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Called from time to time with the progress. */
   readonly onProgress?: (soFar: VerbResult) => void
   /** Nothing is done: the result counts the messages that the verb would act on now. Default:

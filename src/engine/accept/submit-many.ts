@@ -14,7 +14,7 @@ export interface SubmitManyOptions {
   /** Submissions under way at a time, 1 … 100 000 (200). The data of so many is in memory. */
   readonly underWayMax?: number
   /** Aborted, no more is taken from the source. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 const optionNames: OptionNames<SubmitManyOptions> = { underWayMax: true, signal: true }

@@ -8,7 +8,7 @@ import type { Dispatch } from './dispatch.js'
 
 export interface DrainOptions {
   /** When it is aborted, the drain settles as things stand. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface DrainResult {

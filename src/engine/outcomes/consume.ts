@@ -27,7 +27,7 @@ export interface OutcomesRequest {
    * the next outcome says nothing then. Default: no. */
   readonly acknowledges?: boolean
   /** Ends the iteration. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Outcomes that cannot be read any more: they were more than `outcomeBytesMax` behind, or the disk
