@@ -240,8 +240,8 @@ export class Engine {
       this.order(message, { kind: 'relocate' }).catch((error: unknown) => {
         if (this.#parts.life.isOver) return
         if (!isWaybillError(error)) return this.#parts.life.end(error)
-        // There was a warning.
-        this.#fixed.add(message)
+        // There was a warning. A full disk may have room later.
+        if (error.code !== 'DISK_FULL') this.#fixed.add(message)
       })
   }
 

@@ -29,7 +29,7 @@ export function keepersOf(parts: Parts, mayMove: (message: ActiveMessage) => boo
   for (const message of active.messages()) {
     const { lane } = message.place
     const passedBytes = bytesPassed(parts, message)
-    if (passedBytes < leastBytes(parts, lane) || !isUntouched(message) || !mayMove(message)) continue
+    if (!isMuch(parts, lane, passedBytes) || !isUntouched(message) || !mayMove(message)) continue
     const keepers = byLane.get(lane) ?? { messages: [], bytes: 0, passedBytes: 0 }
     byLane.set(lane, keepers)
     keepers.messages.push(message)
@@ -50,9 +50,10 @@ export function keepersOf(parts: Parts, mayMove: (message: ActiveMessage) => boo
   return found
 }
 
-/** Of less no file is released. */
-const leastBytes = ({ options, lanes, journal }: Parts, lane: number): number =>
-  Math.max(options.suffixBytesMax, (lanes.get(lane).logs?.envelopes.files.grid ?? journal.grid).segmentBytes)
+/** Of less than a segment no file is released. */
+const isMuch = ({ options, lanes, journal }: Parts, lane: number, bytes: number): boolean =>
+  bytes >= options.suffixBytesMax &&
+  bytes >= (lanes.get(lane).logs?.envelopes.files.grid ?? journal.grid).segmentBytes
 
 /** It only waits: in a lane, or attempted at once, another would be made of it than it is. */
 const isUntouched = (message: ActiveMessage): boolean =>
