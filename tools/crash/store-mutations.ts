@@ -70,13 +70,22 @@ export const storeMutations: readonly Mutation[] = [
     'fences.some((part) => part.nonce !== nonce)',
     'false',
   ),
-  one(
-    'late-resume-taken-for-a-loss',
-    'a change that is fenced asks by its nonce whether the queue is lost',
-    'store/writer.js',
-    " && answer.refusal.kind !== 'fenced')",
-    ')',
-  ),
+  {
+    name: 'late-resume-taken-for-a-loss',
+    rule: 'a change that is fenced asks by its nonce whether the queue is lost',
+    edits: [
+      {
+        file: 'store/writer.js',
+        find: " && answer.refusal.kind !== 'fenced' ?",
+        replace: ' ?',
+      },
+      {
+        file: 'store/lease.js',
+        find: "standing.kind === 'done' && standing.value.epoch === fence.epoch",
+        replace: 'true',
+      },
+    ],
+  },
   one(
     'change-not-numbered',
     'a change of names is known by its number when its answer was lost',
