@@ -1,5 +1,5 @@
-/** Where a figure was measured: printed with every result, because a figure without its
- * machine says nothing. */
+/** The machine and the load of a measurement: printed with every result, because a figure without
+ * its machine says nothing. */
 import { readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem, type } from 'node:os'
 import { dirname, join } from 'node:path'

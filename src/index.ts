@@ -1,4 +1,4 @@
-/** What an embedder imports: the queue, the policies, the transports' port, the errors. */
+/** The module `waybill`: the queue, the policies, the transports, the errors. */
 export type { Change } from './engine/life/change.js'
 export { openQueue } from './queue.js'
 export type { Clock, Timer } from './base/clock.js'

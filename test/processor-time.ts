@@ -1,4 +1,4 @@
-/** How long this process computes: on a busy machine no more than on a quiet one. */
+/** The processor time of this process: the same on a busy machine as on a quiet one. */
 
 /** @returns milliseconds of a processor, not those in which it waits for one */
 export function processorMs(work: () => void): number {

@@ -1,4 +1,4 @@
-/** Which tests are deep: `npm test` runs all others in four minutes on two quiet cores,
+/** The deep tests, by pattern: `npm test` runs all others in four minutes on two quiet cores,
  * `npm run test:deep` these.
  * Invariant: a quick test compares no elapsed time with a constant, needs no package of the system
  * and no root. A file is in one tier, so that nothing is lost between them; test/tree/style.test.ts

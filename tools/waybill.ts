@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command `waybill`: what has to be there before it is loaded.
+/** The entry point of the command `waybill`: it prepares the process before the command is loaded.
  * Invariant: it loads nothing before it listens to SIGHUP, and before it can say what went wrong.
  *    1. a unit is started, and certbot's hook reloads it
  *    2. nobody listens to SIGHUP yet, for loading takes some tenths of a second

@@ -1,6 +1,6 @@
-/** What applications use beside plain submissions: consumers of outcomes, scheduled mail, many
- * messages at once, options. One process, which is queue, producers and consumer; each round has
- * all ways in turn, each in a new directory. */
+/** Measures the ways in which applications use a queue beside plain submissions: consumers of
+ * outcomes, scheduled mail, many messages at once, options. One process, which is queue, producers
+ * and consumer; each round has all ways in turn, each in a new directory. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'

@@ -1,4 +1,4 @@
-/** What applications cost, as text. Pure. */
+/** The figures of bench applications, as text. Pure. */
 import { markdownTable } from '../../tools/markdown-table.js'
 import { cellText, shown, type Tables } from '../kept-results.js'
 

@@ -1,4 +1,4 @@
-/** What a store does with durable messages before they end.
+/** The deliveries of a store: each durable message is delivered before it ends.
  * Invariant: a message ends once; without a delivery, at once. */
 export class Deliveries {
   readonly #deliver: (() => Promise<void>) | undefined

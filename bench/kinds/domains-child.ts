@@ -1,4 +1,5 @@
-/** In its network: the resolver, the mail hosts of all domains, and the relays. Prints the rows. */
+/** The process in a separate network, with the resolver, the mail hosts of all domains, and the
+ * relays. Prints the rows. */
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { postfix } from '../relays/postfix.js'

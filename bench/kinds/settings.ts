@@ -1,4 +1,4 @@
-/** What a kind of mail asks of the two relays. */
+/** The settings that a kind of mail needs at the two relays. */
 export interface Settings {
   /** Arguments of `serve`. */
   readonly waybill: readonly string[]

@@ -1,4 +1,4 @@
-/** From quantities to places, and the quantities worth a grid line. Pure. */
+/** Scales: quantities to places, and the quantities worth a grid line. Pure. */
 
 export interface Scale {
   /** 0 at the least, 1 at the most. */

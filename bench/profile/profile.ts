@@ -1,6 +1,6 @@
-/** Where the processor time of a message goes in the thread of a queue, by the part of the source:
- * workload R at 100 producers. The profile counts what a function does itself, calls into the
- * runtime included; it takes time, too, so shares say more than times. */
+/** The processor time of a message in the thread of a queue, by the part of the source: workload R
+ * at 100 producers. The profile counts what a function does itself, calls into the runtime
+ * included; it takes time, too, so shares say more than times. */
 import { Session, type Profiler } from 'node:inspector/promises'
 import type { BenchArguments } from '../bench.js'
 import { contenders } from '../contenders/by-name.js'

@@ -1,5 +1,5 @@
-/** How often should restart positions be recorded? "The more often, the less wasted work at a
- * restart, and the more overhead." */
+/** The price of restart positions, by how often they are recorded. The post says: "The more often,
+ * the less wasted work at a restart, and the more overhead." */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AskedProcess } from '../asked-process.js'

@@ -1,6 +1,6 @@
-/** Does a runner with a long interval waste reads on garbage, and do several logs seek too much?
- * Both layouts on this disk, and on one whose syncs take 5 ms longer; and with an interval of a
- * minute, in which much is appended between a message and its retry. */
+/** The cost of garbage to a runner with a long interval, and the cost of seeks between several
+ * logs. Both layouts on this disk, and on one whose syncs take 5 ms longer; and with an interval of
+ * a minute, in which much is appended between a message and its retry. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AskedProcess } from '../asked-process.js'

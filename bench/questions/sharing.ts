@@ -1,4 +1,4 @@
-/** May a submission wait a little, so that the sync of a delivery carries it, too? */
+/** The gain of submissions that wait a little, so that the sync of a delivery carries them, too. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AskedProcess } from '../asked-process.js'

@@ -1,4 +1,4 @@
-/** What sessions cost the relay, and how long mail takes, as text. Pure. */
+/** The figures of bench sessions, as text. Pure. */
 import { markdownTable } from '../../tools/markdown-table.js'
 import { cellText, shown, type Tables } from '../kept-results.js'
 

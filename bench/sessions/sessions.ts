@@ -1,6 +1,6 @@
-/** What a session costs the relay in memory, how long mail takes through it when it has little to
- * do, and what TLS costs. Beside Postfix, which has a process for each session and takes a hundred
- * at once. */
+/** The cost of a session in the relay's memory, the time of a message through an idle relay, and
+ * the cost of TLS. Beside Postfix, which has a process for each session and takes a hundred at
+ * once. */
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'

@@ -1,4 +1,4 @@
-/** What a directory and a store take without an engine: synced appends to one segment, one in
+/** Synced appends to a directory and to a store, without an engine: one segment, one append in
  * flight, as the journal makes them. */
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-/** What a store costs, as text and as a plot. Pure. */
+/** The figures of bench store, as text and as a plot. Pure. */
 import { markdownTable } from '../../tools/markdown-table.js'
 import { cellText, medianOf, shown, spreadIn, tablesOf, type Tables } from '../kept-results.js'
 import type { Row } from '../output.js'

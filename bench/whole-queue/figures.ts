@@ -1,4 +1,4 @@
-/** What is done with a whole queue, as text: commands that read it, and a verb. Pure. */
+/** The figures of bench whole-queue, as text. Pure. */
 import { markdownTable } from '../../tools/markdown-table.js'
 import { cellText, medianOf, shown, type Tables } from '../kept-results.js'
 import type { Row } from '../output.js'

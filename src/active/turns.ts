@@ -1,5 +1,5 @@
-/** When the deliveries of a message may begin, as limits have it. Each keeps its turn while another
- * of the same message begins.
+/** The turns of one message: when its deliveries may begin under the limits on sending. Each keeps
+ * its turn while another of the same message begins.
  * Why: all of them asked again at the first turn. Those that had to go on waiting got another each
  * time, later than the one they gave up, and at that one nothing began. */
 

@@ -1,4 +1,4 @@
-/** A new name for what was made under another one.
+/** Gives a new directory or file its final name.
  * Invariant: it is durable, and nothing that had the name is replaced. */
 import { randomBytes } from 'node:crypto'
 import { link, lstat, realpath, rename, rm, statfs } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-/** Which files a backup has, and how much of each.
+/** The plan of a backup: its files, and how much of each is copied.
  * Invariant: they are what the newest checkpoint before the journal's end needs, and the whole of
  * the journal that is there: active messages may pin segments before the suffix. */
 import { position, type Position } from '../base/position.js'

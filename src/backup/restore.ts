@@ -1,4 +1,4 @@
-/** A queue that is made of a backup, and what it will send.
+/** Makes a queue of a backup, and says what it will send.
  * Invariant: the backup is only read. The queue has its name when all of it is durable; nothing
  * that was there is touched, and a failure leaves nothing. */
 import { lstat } from 'node:fs/promises'

@@ -1,5 +1,5 @@
-/** A package that is loaded when it is first used, at once: loading it may not let anything else
- * run, because a simulated world has only microtasks. */
+/** Loads a package when it is first used, in one step: loading it may not let anything else run,
+ * because a simulated world has only microtasks. */
 import { createRequire } from 'node:module'
 
 /** @param name of a CommonJS module @returns what it exports */

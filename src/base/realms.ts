@@ -1,5 +1,5 @@
-/** Values of another realm: those of `node:vm`, and so of Jest and of vitest's vm pools, where the
- * errors of Node are not errors of the program either.
+/** Recognizes values of another realm: those of `node:vm`, and so of Jest and of vitest's vm pools,
+ * where the errors of Node are not errors of the program either.
  * Invariant: for such a value these say what `instanceof` says for ours. Nothing else in src asks
  * `instanceof` of a class of the language (test/tree/realms.test.ts). */
 import { types } from 'node:util'

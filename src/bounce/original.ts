@@ -1,5 +1,5 @@
-/** What a report returns of the message that it is about: its header, or all of it for a sender
- * that asked for that (RET=FULL, RFC 3461).
+/** The part of a report that returns the message: its header, or all of it for a sender that asked
+ * for that (RET=FULL, RFC 3461).
  * Invariants: of the header only whole fields, at most headerBytesMax of them, with CR LF line ends
  * and without control characters; of a whole message only line ends change.
  * Why nothing of the body else: a report must not carry a stranger's content to a forged sender. A

@@ -1,4 +1,4 @@
-/** Calls what is not ours.
+/** Calls a function of the embedding program.
  * Invariant: what a listener throws, or rejects with, stops nothing of the caller. */
 import { isError, isThenable } from '../base/realms.js'
 

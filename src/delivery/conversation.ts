@@ -1,4 +1,4 @@
-/** What was said between an attempt and its server, for who looks into it.
+/** The conversation of an attempt with its server, kept for operators.
  * Invariant: it is kept in memory alone, within a bound, and has no message data and no secret. */
 
 export interface ConversationLine {

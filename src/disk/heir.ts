@@ -1,4 +1,4 @@
-/** The user that owns what root makes in a queue's directory.
+/** The user that gets the files that root makes in a queue's directory.
  * Invariant: a process of root leaves no file that the owner of the directory cannot open.
  *   1. a program that embeds a queue is run as root, once, on the queue of another user
  *   2. the lock and the new segments belong to root

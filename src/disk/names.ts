@@ -1,4 +1,4 @@
-/** Names in directories that may be there already, or be gone already. */
+/** Makes and removes names that may be there already, or be gone already. */
 import { chmod, mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isWaybillError } from '../errors.js'

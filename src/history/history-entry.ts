@@ -1,4 +1,4 @@
-/** One line of the history, and what it is found by. Pure. */
+/** One entry of the history, and the keys by which it is found. Pure. */
 import { checkOptionNames, isRecordText } from '../base/options.js'
 import { WaybillError } from '../errors.js'
 import type { QueueOutcome } from '../record/outcome.js'

@@ -1,4 +1,4 @@
-/** Which keys a file of the history may have: a Bloom filter of fixed size.
+/** A Bloom filter of fixed size over the keys of a history file.
  * Invariant: a key that was added is always found; another one is found in few files of a hundred,
  * which are read in vain. */
 import { crc32 } from '../base/checksum.js'

@@ -1,4 +1,4 @@
-/** How often a journal was synced in this life, and how long it took. */
+/** The number of syncs of a journal in this life, and their durations. */
 export interface SyncStatistics {
   /** Synced writes that returned. */
   syncCount: number

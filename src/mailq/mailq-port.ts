@@ -2,7 +2,7 @@
  * Invariant: nothing that a client sends is read. A client takes a bounded share: `clientCountMax`
  * are served, of which the one that has been there for longest gives way to one too many, and one
  * that has not taken all after `wholeMs` is dropped. All that get the same reading share its bytes.
- * Who may connect may read: there is no password. */
+ * Every client that can connect may read: there is no password. */
 import { createServer, type Server, type Socket } from 'node:net'
 import { systemClock, type Clock } from '../base/clock.js'
 import { answerLine } from '../control/protocol.js'

@@ -1,4 +1,4 @@
-/** What a policy lets a destination have at once, beside the scheduler's own limits. */
+/** A policy's limits on deliveries at once, beside the scheduler's own. */
 
 export interface DeliveryLimits {
   /** Deliveries at once of all transports, while one of this destination begins; ≥ 1. */

@@ -1,4 +1,4 @@
-/** From the delay that a policy wants to the interval of a lane that exists.
+/** Maps the delay that a policy wants to the interval of a lane that exists.
  * Invariant: an answer is always one of the intervals, so append order stays due order. Jitter is
  * the choice between lanes, never an offset inside one: first between the two around the wanted
  * delay, so that the mean is the wanted delay, then among those beside that one. */

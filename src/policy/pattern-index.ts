@@ -1,4 +1,4 @@
-/** Of many patterns the first that a name matches. Pure.
+/** Finds the first of many patterns that a name matches. Pure.
  * Invariant: the answer is that of trying them in their order; a pattern without `*`, or with one
  * at its beginning alone, costs nothing for names that it does not match. */
 import { globMatches, parseGlob, type Glob, type GlobToken } from './glob.js'

@@ -1,4 +1,4 @@
-/** When a deferred message is tried again, and when it is given up.
+/** A policy: when a deferred message is tried again, and when it is given up.
  * Invariant: every delay that `decide` answers is a member of `intervalsMs`. Each interval is one
  * lane, and a lane's append order is its due order only because its interval is constant.
  * Policies are pure; the engine asks anew after every attempt, so nothing about retrying is

@@ -1,5 +1,5 @@
-/** How many deliveries may begin in a time, by nexthop, tag, sender and source, and which
- * replies slow a site. Pure.
+/** Limits on how many deliveries begin in a time, by nexthop, tag, sender and source, and the
+ * replies that slow a site. Pure.
  * Invariant: 1. In no time of `perMs` do more than `count` begin, of each name that a limit
  * matches. 2. Memory has a bound, whatever names come. 3. A delivery that waits changes no count.
  * LIMITS.md beside this file says what operators see. */

@@ -1,4 +1,4 @@
-/** Which clauses apply to an address.
+/** Decides which clauses apply to an address.
  * Invariant: settings accumulate over the matching clauses, in order, later ones first, until a
  * clause with a command has been applied; what no clause sets has the documented default. A cached
  * answer equals that of the clauses.

@@ -46,7 +46,7 @@ export interface QueueOutcome {
   readonly messageId?: string
   /** Of its submission; absent where there were none, and of `reported`. */
   readonly tags?: readonly string[]
-  /** Who was asked for the attempt, and for what destination. Absent without an attempt. */
+  /** Of the attempt. Absent without one. */
   readonly transport?: string
   readonly nexthop?: string
   /** Of `delivered` over an encrypted session: version and cipher, and `verified` where the

@@ -1,5 +1,5 @@
-/** What a submitter asks of the queue for its message: tags, the times between which it is
- * attempted, and the trace that it belongs to. A field that most envelopes have not. */
+/** The terms of a message, as its submitter asks: tags, the times between which it is attempted,
+ * and the trace that it belongs to. Most envelopes do not have this field. */
 import { payload } from './payload-writer.js'
 
 /** Tags of one message, and bytes of each. */

@@ -14,7 +14,7 @@ export interface ToldAttempt {
   /** Of the notes, in their order; empty when they are too many for the record. */
   readonly recipients: readonly string[]
   readonly tags: readonly string[]
-  /** Who was asked; '' without an attempt. */
+  /** Of the attempt; '' without one. */
   readonly transport: string
   readonly nexthop: string
   /** The server that took what is delivered; '' where nobody says. */

@@ -1,4 +1,4 @@
-/** Slows a client down that brings more mail than leaves, as Postfix's in_flow_delay does.
+/** Slows down a client that brings more mail than leaves, like Postfix's in_flow_delay.
  * Invariant: while the active queue is full, a client gets at most one answer `250` in `delayMs`;
  * a message is durable before its answer waits. A client with less mail than that never waits.
  * Memory holds at most `clientsMax` clients.

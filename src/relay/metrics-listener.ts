@@ -2,8 +2,8 @@
  * supervisor.
  * Invariant: it reads and changes nothing, and a client that is slow, silent or one of too many
  * takes no more than its bounded share: a connection has one request and `timeoutMs`, there are
- * `clientCountMax` of them (the one that is silent for longest gives way), and all who ask at once
- * get one reading. Who may connect may read: there is no password. */
+ * `clientCountMax` of them (the one that is silent for longest gives way), and all that ask at once
+ * get one reading. Every client that can connect may read: there is no password. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { listening, type Listener } from './listening.js'

@@ -1,4 +1,4 @@
-/** Outcomes to an HTTP receiver, in batches signed as Standard Webhooks specifies.
+/** Posts outcomes to an HTTP receiver, in batches signed as Standard Webhooks specifies.
  * Invariant: a batch is posted again until the receiver answers 2xx, and the next one comes behind
  * it. The queue keeps what waits, so a receiver that is down, slow or wrong delays no mail.
  * @see https://github.com/standard-webhooks/standard-webhooks */

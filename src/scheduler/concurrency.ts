@@ -1,5 +1,5 @@
-/** How many deliveries at once a destination gets: feedback with hysteresis, death by failed
- * cohorts, revival.
+/** Decides how many deliveries at once a destination gets: feedback with hysteresis, death by
+ * failed cohorts, revival.
  * Invariant: a living destination's window lies in 1 … its limit. Success raises it at the END of
  * 1/g deliveries, failure lowers it at the START of 1/f: so one overload is corrected at once and
  * one success proves little. */

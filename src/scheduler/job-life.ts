@@ -1,4 +1,4 @@
-/** When a job is in its transport's lists.
+/** Decides when a job is in its transport's lists.
  * Invariant: a job is listed from its first recipients until its last entry is SELECTED and
  * nothing is unread; it comes back when further recipients come, with the slots it had, and is
  * freed with its message. */

@@ -1,4 +1,4 @@
-/** How many recipients each job may have in memory.
+/** Decides how many recipients each job may have in memory.
  * Invariant: of a transport, unused slots + slots of its jobs = recipientLimit, and unused
  * slots ≥ -extraRecipientLimit. The first job (in time) whose message is not wholly read holds
  * all unused slots. */

@@ -1,4 +1,4 @@
-/** Which entry is delivered next: the Postfix queue manager's scheduler (SCHEDULER.md).
+/** Decides which entry is delivered next: the Postfix queue manager's scheduler (SCHEDULER.md).
  * Invariant: a destination has at most its window, a transport at most its process limit under way;
  * every recipient that was read comes out once. Pure: time and recipients come in as arguments,
  * effects go out through SchedulerHost; nothing happens between calls. */

@@ -1,4 +1,4 @@
-/** A connection for a process that is no owner: it only reads.
+/** A read-only connection, for a process that is not the owner.
  * Invariant: nothing is locked and nothing changed; a connection that fails is replaced. */
 import { pause, type Clock } from '../base/clock.js'
 import type { Answer, QueueRow, Session, Store } from './store.js'

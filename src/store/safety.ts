@@ -1,4 +1,4 @@
-/** Whether "committed" means that two machines have it, as far as the server says so.
+/** Decides whether a committed change is on two machines, by what the server says.
  * Invariant: mail is accepted only while no reason is found, except where the operator has
  * taken that on (`safety: 'assumed'`): a managed service that replicates below PostgreSQL, one
  * server on a disk that is replicated. Pure: lease.ts asks the server. */

@@ -1,4 +1,4 @@
-/** What a store has done for a queue: numbers for metrics, and events for a log. */
+/** The work of a store for a queue, counted: numbers for metrics, and events for a log. */
 import type { WaybillError } from '../errors.js'
 
 export type StoreEvent =

@@ -1,4 +1,4 @@
-/** What there is to see of a store: its queues, who owns them, and whether it is safe.
+/** The status of a store: its queues, their owners, and whether it is safe.
  * Invariant: nothing is changed and no clock is compared: whether an owner beats is what looks of
  * this process saw, measured by its own clock. */
 import { pause, type Clock } from '../base/clock.js'

@@ -1,4 +1,5 @@
-/** What is asked of a store: a database that many nodes reach, as the driver sees it.
+/** The interface of a store: the questions that the driver asks of a database that many nodes
+ * reach.
  * Invariant: each question is atomic and ends in one of three ways. `done`: it has happened,
  * and a quorum has it. `refused`: it has not happened. `unknown`: nobody can tell yet;
  * writer.ts finds out. A change happens only under the epoch that the queue has at that moment:
@@ -64,7 +65,7 @@ export interface FoundFile extends FileRow {
   readonly contentEnd: number
 }
 
-/** Who owns a queue, and whether it lives. */
+/** The owner of a queue, and whether it lives. */
 export interface Standing {
   readonly epoch: number
   /** Of the life that owns it; undefined: nobody has yet. */

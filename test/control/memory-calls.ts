@@ -8,7 +8,7 @@ interface Call {
   readonly caller: MemoryCalls
   taker: MemoryCalls | undefined
   isOver: boolean
-  /** By who sent them. */
+  /** By the end that sent them. */
   readonly pieces: { readonly [end in CallEnd]: Buffer[] }
 }
 

@@ -1,5 +1,5 @@
-/** What every driver of the disk port gives, as tests: run against Node's disk and against the
- * simulated one. */
+/** The contract of the disk port, as tests: run against Node's disk and against the simulated
+ * one. */
 import { describe, expect, test } from 'vitest'
 import type { Disk } from '../../src/disk/disk.js'
 import { contentOf, refusal, write } from './fixture.js'

@@ -1,5 +1,5 @@
-/** Where the mail of an end-to-end test arrives, and what is known about each delivery. What a
- * recipient is answered stands in its name: `ok-…` is taken, `defer2-…` gets 450 at its first two
+/** The server at which the mail of an end-to-end test arrives, with a record of each delivery. What
+ * a recipient is answered stands in its name: `ok-…` is taken, `defer2-…` gets 450 at its first two
  * attempts, `fail-…` 550. */
 import { createHash } from 'node:crypto'
 import { foreignServer, type ForeignServer, type Taken } from '../relay/foreign-server.js'

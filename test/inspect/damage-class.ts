@@ -1,4 +1,4 @@
-/** What a damage means, told before any command is asked:
+/** The class of a damage, decided before any command is asked:
  * `idle`: no byte that counts has changed (zeroes in reserve, what a recycled file held before,
  * garbage, spares, the lock); `torn`: of the newest segment the batches from one on to the last
  * were touched, and nothing else. A crash could have left that,

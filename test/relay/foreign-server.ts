@@ -42,7 +42,7 @@ export interface ForeignServer {
   openCount(): number
   /** Sessions between MAIL and the reply to the final dot. */
   busyCount(): number
-  /** Says it to who is connected, unasked. */
+  /** Says it to the connected client, unasked. */
   tell(reply: string): void
   /** Ends the connections that are open, as an idle timeout would. */
   endSessions(): void

@@ -1,4 +1,4 @@
-/** What can be wrong with windows, memory limits, reads and withdrawal. */
+/** Damages to windows, memory limits, reads and withdrawal. */
 import type { Damage } from './damages.js'
 
 /** Postfix's rules: the recorded scenarios notice. */

@@ -1,5 +1,5 @@
-/** What can be wrong with selection and preemption: one rule per entry, with the text that states
- * it in the source. */
+/** Damages to selection and preemption: one rule per entry, with the text that states it in the
+ * source. */
 
 export interface Damage {
   readonly rule: string

@@ -12,7 +12,7 @@ export interface Ended {
 export interface Surroundings {
   readonly directory: string
   readonly input?: string | Buffer
-  /** Its input stays open, for who answers what it asks. */
+  /** Its input stays open, for a test that answers its questions. */
   readonly keepsInput?: true
   readonly environment?: Readonly<Record<string, string>>
   /** Told of each piece of its output. */

@@ -94,6 +94,20 @@ test('comments are in plain words', () => {
   expect(found).toEqual([])
 })
 
+/** A sentence that begins with one of these has no actor: it names neither a thing nor a deed. */
+const questionWords =
+  /^(?:#!.*\n)?\/\*\*\s+(What|Who|Whose|Whom|Whether|Which|How|Where|When|Why|Is|Are|Do|Does|May|Must|Of)\b/
+
+test('a file opens with a noun or with what it does, not with a question', () => {
+  // A test may ask.
+  const files = everything.filter(({ path }) => !path.endsWith('.test.ts'))
+  const asking = files.flatMap(({ path, text }) => {
+    const word = questionWords.exec(text)?.[1]
+    return word === undefined ? [] : [`${path}: ${word}`]
+  })
+  expect(asking).toEqual([])
+})
+
 const nothingNames = /(?:utils?|helpers?|managers?|misc|common)/i
 
 test('no file and no class is called by a word that names nothing', () => {

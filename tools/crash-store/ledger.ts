@@ -1,4 +1,4 @@
-/** What all lives of a queue wrote down, and the judgement on it.
+/** The ledgers of all lives of a queue, read and judged.
  * Invariants, the promises that are judged:
  * 1. What was accepted is delivered.
  * 2. No attempt begins in a life when another one has owned the queue for longer than `proofMs`.

@@ -1,4 +1,4 @@
-/** Where the loss of each guarantee was noticed last.
+/** The clues: for each guarantee, the place of a hunt at which its loss was noticed last.
  * Invariant: a clue is a place of a hunt, so following it first proves as much in less time. A clue
  * that the engine has outgrown costs the whole hunt again.
  * `npm run crash -- --sabotage --anew` hunts without them and prints this table. */

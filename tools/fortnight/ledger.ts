@@ -1,4 +1,4 @@
-/** What happened to each recipient in the fortnight, as transports and senders see it.
+/** The events of each recipient in the fortnight, as transports and senders see them.
  * Invariant: the ledger asks the queue nothing; it has the events of the queue and the attempts of
  * the transport. Times are milliseconds since the fortnight began. */
 import type { EndedEvent, RecipientEvent } from '../../src/engine/life/events.js'

@@ -1,4 +1,4 @@
-/** Where recipients would go now, for listings.
+/** The present routes of recipients, for listings.
  * Invariant: a route that the embedder's function cannot give is undefined, and no error of it
  * ends a listing. */
 import { WaybillError } from '../../errors.js'

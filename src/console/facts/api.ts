@@ -1,5 +1,5 @@
-/** What the page reads from the relay's HTTP API, as far as it shows it: types alone.
- * Times are milliseconds since 1970, spans end in `Ms`, `null` stands for Infinity and for none. */
+/** The types of the HTTP API's answers, with the members that the page shows. Times are
+ * milliseconds since 1970, spans end in `Ms`, `null` stands for Infinity and for none. */
 
 export interface PerKind {
   readonly accepted: number

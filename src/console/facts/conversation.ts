@@ -1,4 +1,4 @@
-/** What was said with a server, each command with its replies. Pure.
+/** A conversation with a server, as commands with their replies. Pure.
  * Invariant: every line of the conversation is in one exchange, in the order of the commands,
  * whether they were pipelined or not. */
 import type { Conversation } from './api.js'

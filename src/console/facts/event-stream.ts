@@ -1,4 +1,4 @@
-/** Server-sent events, out of the text that a response brings. Pure.
+/** Reads server-sent events from the text of a response. Pure.
  * Invariant: an event is complete: one that the end of the connection cuts is not given.
  * Why not EventSource: it sends no `Authorization`, and tells nothing of why it was refused.
  * @see

@@ -112,5 +112,5 @@ export const shownLines = (text: string, charsMax: number = 200_000): string =>
     )
     .join('\n')
 
-/** Who sent it; '' is the null sender, of reports. */
+/** The sender; '' is the null sender, of reports. */
 export const senderText = (sender: string): string => (sender === '' ? '<> (a report)' : shown(sender))

@@ -1,4 +1,4 @@
-/** Where a problem's help stands: at the relay, which answers with pages of its package. Pure. */
+/** The address of a problem's help: the relay answers with pages of its package. Pure. */
 
 const pages: Readonly<Record<string, string>> = {
   'src/directory/README.md': 'The directory of a queue',

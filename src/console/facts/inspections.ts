@@ -1,5 +1,5 @@
-/** What the page reads of the queue's files by way of the relay: types alone.
- * An inspection reads the disk and takes its time; what is live stands in api.ts. */
+/** The types of the relay's inspections: answers that the relay reads from the queue's files. An
+ * inspection reads the disk and takes its time; what is live stands in api.ts. */
 
 export interface AgeShape {
   /** All domains that mail waits for; the rows are those of most of it. */

@@ -1,4 +1,4 @@
-/** What is said of a message, a lane and a destination. Pure. */
+/** Words for messages, lanes and destinations, and for their states. Pure. */
 import type { DestinationState, LaneFigures, Message, SuspensionTarget, WaitingLimit } from './api.js'
 import { fromNow, shown, spanText } from './format.js'
 

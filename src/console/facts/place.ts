@@ -1,4 +1,4 @@
-/** Where the reader is: the fragment of the page's address, and back. Pure.
+/** The reader's place in the page, to and from the fragment of its address. Pure.
  * Invariant: `placeOf(addressOf(place))` is the same place, so that a link shows another reader
  * what this one sees. */
 import type { Selector } from './api.js'

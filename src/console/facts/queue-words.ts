@@ -1,4 +1,4 @@
-/** What is said of the queues of a store and of their nodes. Pure. */
+/** Words for the queues of a store and for their nodes. Pure. */
 import type { QueueRow } from './api.js'
 import { counted, spanText } from './format.js'
 

@@ -1,4 +1,4 @@
-/** Rates as they are drawn. Pure.
+/** The rates that a chart draws, as series. Pure.
  * Invariant: a time in which the relay did not run is a gap, not a zero. */
 import type { Kind, Rates } from './api.js'
 

@@ -1,4 +1,4 @@
-/** What the verbs do and did, in words. Pure. */
+/** Words for the verbs: what each will do, and what it has done. Pure. */
 import type { Counts, Operation, Verb } from './api.js'
 import { counted } from './format.js'
 

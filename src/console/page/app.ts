@@ -1,4 +1,5 @@
-/** What the page shows now, and who changes it.
+/** The state of the page: the place, the session and the data of each view. Every change passes
+ * here.
  * Invariant: one render for all changes of a frame; what a view has begun ends when the
  * reader leaves it. */
 import type { ProblemDetails, Session } from '../facts/api.js'

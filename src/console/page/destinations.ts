@@ -1,4 +1,4 @@
-/** Destinations, and the ages of what waits for them or came from a sender's domain. */
+/** The data of the view Destinations: destinations, and the ages of waiting mail by domain. */
 import type { Destination, SuspensionTarget } from '../facts/api.js'
 import type { AgeShape } from '../facts/inspections.js'
 import { spanText } from '../facts/format.js'

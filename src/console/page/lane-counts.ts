@@ -1,5 +1,4 @@
-/** How many messages wait in each lane, counted when the reader wants it: the relay reads its files
- * for that. */
+/** Counts the messages of each lane when the reader asks: the relay reads its files for that. */
 import type { QueueAt } from '../facts/inspections.js'
 import { errorText } from '../parts/client.js'
 import type { App } from './app.js'

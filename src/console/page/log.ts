@@ -1,5 +1,5 @@
-/** What the log view asks for: the segments, now and then; a check of the queue, and its past, when
- * the reader wants them. */
+/** The data of the view Log: the segments, read now and then; a check of the queue and its past,
+ * when the reader asks. */
 import type { LogPicture, QueueAt, Verdict } from '../facts/inspections.js'
 import type { App } from './app.js'
 import { errorText, isAbort } from '../parts/client.js'

@@ -1,4 +1,4 @@
-/** Where the page begins: one render of the whole page for every change. */
+/** Starts the page: one render of the whole page for every change. */
 import { render } from '/vendor/lit-html/lit-html.js'
 import { App } from './app.js'
 import '../parts/rate-chart.js'

@@ -1,4 +1,4 @@
-/** The messages of a filter, page after page, of which those near the reader's eyes are kept.
+/** The messages that match a filter, in pages; only pages near the visible rows are kept.
  * Invariant: memory and the document stay small however many messages there are: a page that is far
  * away is known by its cursor and its count alone, and is asked for again when the reader comes
  * back to it.

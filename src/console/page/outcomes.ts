@@ -1,4 +1,4 @@
-/** What becomes of mail, as it happens, for a developer who waits for the first one.
+/** The newest outcomes, as they happen: for a developer who waits for the first one.
  * Invariant: it is asked for while few outcomes come and somebody looks at it: a busy relay has
  * better things to do than to describe each of thousands. */
 import type { LatestOutcome } from '../facts/api.js'

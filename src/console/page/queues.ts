@@ -1,5 +1,5 @@
-/** The queues of the store that the relay's queue lies in, asked for again and again while they are
- * looked at. */
+/** The data of the view Queues: the queues of the store, asked for again and again while the view
+ * is open. */
 import type { Queues } from '../facts/api.js'
 import type { App } from './app.js'
 import { errorText } from '../parts/client.js'

@@ -1,4 +1,5 @@
-/** What surrounds every view: the bar, the state of the connection, and who may see it. */
+/** The frame of every view: the bar, the state of the connection, and the form that asks for a
+ * token. */
 import { html, nothing, type TemplateResult } from '/vendor/lit-html/lit-html.js'
 import { spanText, zoneText, shownTime } from '../facts/format.js'
 import { addressOf, views, type View } from '../facts/place.js'

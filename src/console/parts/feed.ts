@@ -1,4 +1,4 @@
-/** The figures of now, as they come, and the rates of the last minutes and of the last day.
+/** The live figures, and the rates of the last minutes and of the last day.
  * Invariant: what is shown as live is at most `silenceMs` old. When the relay goes away, the feed
  * says so and asks again until the relay is back. */
 import type { Figures, Rates } from '../facts/api.js'

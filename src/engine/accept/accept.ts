@@ -1,4 +1,4 @@
-/** From `submit` to durable: one group in the journal, one shared sync.
+/** Accepts a submission, from `submit` to durable: one group in the journal, one shared sync.
  * Invariant: a submission settles only when its whole group is durable; one that is refused or cut
  * off leaves nothing that a later life would deliver, except that a crash may keep what was
  * appended and not yet acknowledged. */

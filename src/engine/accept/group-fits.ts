@@ -1,4 +1,4 @@
-/** Does a message fit, whatever becomes of it?
+/** Checks that a message fits its logs, whatever happens to it later.
  * Invariant: every message passes here before it is appended for the first time, and when a requeue
  * gives it other recipients:
  *    1. a message is accepted whose envelope, with its outcomes, is longer than a segment of a lane

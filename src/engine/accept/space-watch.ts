@@ -1,9 +1,9 @@
-/** Is the disk short of room? New mail is refused below a floor, so that what was accepted can
- * still be deferred: replacements and large reports need room that the journal's reserve does not
- * give.
- * Invariant: the answer is at most about a second old while mail comes in, and none that refuses
- * mail is older, unless the disk lets it wait. Nobody waits for it but mail that an old one would
- * refuse, that not for long, and nobody looks at the clock for it but once a sync. */
+/** Watches the free room of the disk. New mail is refused below a floor, so that what was accepted
+ * can still be deferred: replacements and large reports need room that the journal's reserve does
+ * not give.
+ * Invariant: an answer that refuses mail is at most a second old, except while the disk does not
+ * answer. Only mail that an older answer would refuse waits for a new one, and not for long. The
+ * clock is read once a sync. */
 import { backupWithoutRoom } from '../life/backup-pins.js'
 import type { DiskSpace } from '../../disk/disk.js'
 import { WaybillError } from '../../errors.js'
@@ -37,7 +37,7 @@ const warningOf = {
 
 export class SpaceWatch {
   readonly #parts: Pick<Parts, 'options' | 'life' | 'events' | 'journal' | 'backups'>
-  /** Who waits for an answer looks again. */
+  /** Mail that waits for an answer is looked at again. */
   readonly #onChange: () => void
   #answeredAtMs = -Infinity
   #isAsked = false

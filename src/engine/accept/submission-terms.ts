@@ -1,4 +1,4 @@
-/** Tags, times and the trace of a submission, checked. */
+/** Checks the tags, times and trace of a submission. */
 import { isDate } from '../../base/realms.js'
 import type { Clock } from '../../base/clock.js'
 import { asGiven, isRecordText } from '../../base/options.js'

@@ -1,4 +1,4 @@
-/** Many submissions, so many of them under way at a time: they share syncs, as mail of many
+/** Submits many messages, a bounded number of them at a time: they share syncs, as mail of many
  * producers does.
  * Invariant: every submission that was taken from the source has one result, in the order of the
  * source, also when the queue or the source fails meanwhile: the error is thrown behind the last

@@ -1,4 +1,4 @@
-/** What a checkpoint says, taken in one step without a wait: everything in it is true of one
+/** Captures the content of a checkpoint in one step without a wait: everything in it is true of one
  * moment.
  * Invariant: marks that are in no record yet are appended in the same step, so that the lane's
  * captured end covers them. */

@@ -1,14 +1,13 @@
-/** Files of large mail that has ended: a file goes when a batch behind that of the finish is
- * durable, too.
- * The last batch may rot, and a start takes it for torn: then the mail is there again, and so is
- * its data:
+/** Unlinks the spool files of mail that has ended: each file when a batch behind that of the finish
+ * is durable, too. The last batch may rot, and a start takes it for torn: then the mail is there
+ * again, and so is its data:
  *    1. finish durable
  *    2. its file unlinked
  *    3. rot in its batch
  *    4. restart cuts the batch: mail whose data is gone, returned as too old
- * Invariant: nobody waits for a batch that cannot come. Who waits asks for a checkpoint, for there
- * may be none behind this batch: it may hold the record of one already. Where the disk is full
- * nothing is waited for: what goes may be the room. */
+ * Invariant: no file waits for a batch that cannot come. One that waits asks for a checkpoint: this
+ * batch may hold the record of the last one that was due. Where the disk is full no file waits,
+ * because its room may be the missing room. */
 import type { Position } from '../../base/position.js'
 import { Ring } from '../../base/ring.js'
 import type { Journal } from '../../log/journal.js'

@@ -1,4 +1,4 @@
-/** Which segments an active message pins: those of its envelope and of its data. */
+/** The segments that an active message pins: those of its envelope and of its data. */
 import { nowhere, type Position } from '../../base/position.js'
 import type { ActiveMessage, EnvelopePlace } from '../../active/active-message.js'
 import type { SegmentPins } from '../../garbage/pins.js'

@@ -1,4 +1,4 @@
-/** Entries whose attempt waits until no crash can forget that it begins.
+/** Delays an attempt until no crash can forget that it begins.
  * Invariant: the first attempt on a message of an earlier life begins only when the journal durably
  * says that the message is worked on, and, if a recovery found it, that it is attempted. So each
  * life that the message ends counts. A message that this life accepted waits for nothing: it costs

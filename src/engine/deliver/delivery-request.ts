@@ -1,6 +1,6 @@
 /** The request that a transport gets.
- * Invariant: all of it are own members, so that what a transport makes of it, `{ ...request }`, has
- * the rest as well. */
+ * Invariant: every member is an own property, so that a transport's copy, `{ ...request }`, has all
+ * of them. */
 import { Readable } from 'node:stream'
 import type { AttemptTrace } from '../life/tracing.js'
 import type { ActiveMessage } from '../../active/active-message.js'

@@ -1,4 +1,4 @@
-/** The scheduler's destinations for who reads a clock on the wall. */
+/** The scheduler's destinations, with times of the wall clock. */
 import type { Clock } from '../../base/clock.js'
 import { comparableDomain } from '../../base/mail-address.js'
 import type { DestinationSnapshot } from '../../scheduler/scheduler.js'

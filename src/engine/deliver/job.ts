@@ -1,5 +1,4 @@
-/** What the scheduler handles: an active message, and what of its recipients the scheduler
- * has been given. */
+/** A job of the scheduler: an active message, and which of its recipients the scheduler has. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import { assert } from '../../base/assert.js'
 import { namesRecipients, type Priority } from '../../record/envelope.js'

@@ -1,4 +1,4 @@
-/** Limits on what begins in a time, between the scheduler and the attempts.
+/** Applies the limits on sending, between the scheduler and the attempts.
  * Invariant: a delivery that has to wait is taken back from the scheduler with its recipients
  * untouched, so it occupies no slot and is no attempt. Its message waits in memory, or in a lane
  * where many do, and gives its place among the active to others (settle/settle.ts).

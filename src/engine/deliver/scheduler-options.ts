@@ -1,5 +1,5 @@
-/** The scheduler's options in a queue: what the user says, above what a queue adds to Postfix's
- * rules by default. */
+/** The scheduler's options in a queue: those of the embedder, above the queue's own defaults, above
+ * Postfix's. */
 import type { RetryPolicy } from '../../policy/retry-policy.js'
 import { processLimitUsual } from '../../scheduler/parameter-bounds.js'
 import type { SchedulerOptions } from '../../scheduler/scheduler.js'

@@ -1,12 +1,14 @@
-/** Messages that recoveries have found attempted and without progress, attempted one at a time.
- * Invariant: one is admitted when the one before has its outcome, durably, or has harmed nobody for
- * a while, those first that were found least often, and the first one a while after the recovery.
+/** Attempts suspect messages one at a time: those that recoveries found attempted, without
+ * progress.
+ * Invariant: the next one is admitted when the outcome of the one before is durable, or that one
+ * has done no harm for a while. Those that were found least often go first, and the first one a
+ * while after the recovery.
  * Why:
  *   1. A message ends the process when it is attempted, and a recovery finds it again.
  *   2. So it finds the messages that were attempted beside it: none of them has an outcome.
  *   3. Together they are found too often, and all are put on hold.
- * An outcome that is not durable is lost with the process that the next one ends, and no while
- * passes in which no attempt can begin. */
+ * Durably: the next one may end the process, which loses an outcome that is not durable. Time in
+ * which no attempt can begin does not count. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { Timer } from '../../base/clock.js'
 import type { Parts } from '../life/parts.js'

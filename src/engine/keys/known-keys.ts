@@ -1,4 +1,4 @@
-/** Which keys submissions have had, and which messages they became.
+/** The idempotency keys of earlier submissions, and the messages that they became.
  * Invariants:
  * 1. A key is durable with its message, because the message's envelope says it.
  * 2. A checkpoint passes an envelope only when the log of keys has its key, durably, or the key has

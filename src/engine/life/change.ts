@@ -1,5 +1,4 @@
-/** What a queue can be told while it lives: other limits for deliveries, another policy, and
- * further transports.
+/** Changes to an open queue: other limits for deliveries, another policy, and further transports.
  * Invariant: everything is checked before anything has changed. A transport that the queue has
  * stays, and so do messages that were routed to it. */
 import { checkOptionNames } from '../../base/options.js'

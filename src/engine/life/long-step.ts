@@ -1,4 +1,4 @@
-/** A step over very many recipients is cut in pieces, so that the event loop serves others in
+/** Cuts a step over very many recipients in pieces, so that the event loop serves others in
  * between.
  * Invariant: nothing is decided in one piece and appended in another without a second look; the
  * caller looks again. */

@@ -1,5 +1,4 @@
-/** Options that are made elsewhere, a policy and the scheduler's parameters, checked before
- * anything is written. */
+/** Checks options that the embedder makes: a policy, and the scheduler's parameters. */
 import { checkOptionNames, integerOption } from '../../base/options.js'
 import { WaybillError } from '../../errors.js'
 import { parseGlob } from '../../policy/glob.js'

@@ -64,7 +64,7 @@ export interface QueueOptions {
    * throws, and an answer that is no list, is a `warning` with OPTION_INVALID: it is asked again
    * later, and no report is lost. Default: none. */
   readonly reportRecipients?: (sender: string) => readonly string[]
-  /** Who gets a message that is requeued, of which these have not had it yet: for tables of aliases
+  /** The recipients of a requeued message that these have not got yet: for tables of aliases
    * that have changed. At least one; what was asked for each goes along, and the same address twice
    * is one recipient. It answers at once. What it throws, what is no such list, and what `submit`
    * would find too large is a `warning`, and the message stays as it was. Default: the same. */

@@ -1,4 +1,4 @@
-/** Whether this process owns the queue, as its disk says.
+/** Knows whether this process owns the queue, as its disk says.
  * Invariant: a loss ends the life once, also one that came before there was a life. A file system
  * proves ownership for as long as the process lives; a lease of a store has to be proven again. */
 import type { LockReport } from '../../disk/disk.js'

@@ -1,5 +1,4 @@
-/** What the engine's own parts share: the ports, and the state of this life. Wired
- * once, in open.ts. */
+/** The ports and the state that the parts of one life share. Wired once, in open.ts. */
 import type { ActiveSet } from '../../active/active-set.js'
 import type { Garbage } from '../../garbage/pins.js'
 import type { Lane } from '../../lane/lane.js'

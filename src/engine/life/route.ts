@@ -1,5 +1,5 @@
-/** Where a recipient goes now: asked anew at every attempt, unless an operator has set it
- * for the message. */
+/** The present route of a recipient: asked anew at every attempt, unless an operator has set it for
+ * the message. */
 import { isProgramError } from '../../base/realms.js'
 import type { MessageId } from '../../base/message-id.js'
 import { notAwaited } from '../../delivery/call-listener.js'

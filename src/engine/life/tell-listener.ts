@@ -1,4 +1,4 @@
-/** Calls listeners that an option names, where no event of a queue tells what they throw.
+/** Calls a listener that an option names: what it throws is a warning of the process.
  * Invariant: a mistake in the program around a queue that nobody hears as an event is a warning of
  * the process, and stops nothing. */
 import { callListener, listenerDefectText } from '../../delivery/call-listener.js'

@@ -1,4 +1,4 @@
-/** Waits for what a full disk may keep from ever coming. */
+/** Waits for an event that may never come while the disk is full. */
 import type { Clock, Timer } from '../../base/clock.js'
 import { diskFull } from './trouble.js'
 

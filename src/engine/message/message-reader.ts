@@ -1,6 +1,6 @@
-/** Reads what a message is made of from wherever it stands. Data is verified against the envelope's
- * checksum each time, so that rot is met at the first reader and never gets a fresh valid checksum
- * by being copied. */
+/** Reads the envelope, recipients and data of a message, in whatever log they stand. Data is
+ * verified against the envelope's checksum each time, so that rot is met at the first reader and
+ * never gets a fresh valid checksum by being copied. */
 import { crc32 } from '../../base/checksum.js'
 import { position, type Position } from '../../base/position.js'
 import type { ActiveMessage, EnvelopePlace } from '../../active/active-message.js'

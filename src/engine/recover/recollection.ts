@@ -1,7 +1,7 @@
-/** What a recovery reads before it acts: the working suffix, the marks of each lane, and which
- * spool files nobody needs.
- * If the previous life ended before its first checkpoint, the data read here may have ended it. The
- * one after it reads it before it takes mail: else, under a supervisor, each would take a little,
+/** The state that a recovery reads before it acts: the working suffix, the marks of each lane, and
+ * the spool files that nobody needs.
+ * Damaged data may have ended the previous life before its first checkpoint. The next life reads
+ * that data before it takes mail: else, under a supervisor, each life would take a little mail,
  * make a segment, and end. */
 import { nowhere, position, type Position } from '../../base/position.js'
 import type { Disk } from '../../disk/disk.js'

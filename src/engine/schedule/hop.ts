@@ -1,4 +1,4 @@
-/** Where a message waits that is not attempted before a time. Pure.
+/** Decides in which lane a message waits for a time. Pure.
  * Invariant: a message is never started late by its lane: the lane's interval ends at least
  * `slackMs` before the time. So the hops of a message are about half of the binary digits of its
  * wait: at most 19, and one for each 12 days beyond. README.md says why. */

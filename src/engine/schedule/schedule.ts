@@ -1,4 +1,4 @@
-/** Which active messages are attempted now, by the times that their submitters have given.
+/** Decides which active messages are attempted now, by the times that their submitters have given.
  * Invariant: no attempt begins before a message's time by the wall clock, nor when it has expired;
  * what has expired while the scheduler has it is taken from there. */
 import type { ActiveMessage } from '../../active/active-message.js'

@@ -1,4 +1,4 @@
-/** The start of a message that ends where it waits, in a lane.
+/** The start of a message that ends while it waits in a lane.
  * Invariant: it stands in the group that ends the message:
  *    1. start of a held message durable
  *    2. power loss takes its finish

@@ -1,4 +1,4 @@
-/** How old a message is, whatever the wall clock said when it was accepted, and says now.
+/** The age of a message, whatever the wall clock said when it was accepted, and says now.
  * Invariant: an age is at most the one by the wall clock, and at most the one by a clock that
  * nobody has set since this life began. So a clock that is set far ahead makes no mail old.
  * Where no clock can tell, the age begins anew with the next attempt:

@@ -1,4 +1,4 @@
-/** What is ordered for active messages, mostly by operators, until it is carried out.
+/** Orders for active messages, mostly of operators, until each is carried out.
  * Invariant: a message has one order at a time, and each comes to an answer: carried out, or
  * overtaken because the message ended otherwise. Orders are in memory only: nobody was told that
  * they are done, so a crash may forget them. */

@@ -241,7 +241,7 @@ export class Intake {
     return true
   }
 
-  /** Who has gone away wants nothing. */
+  /** A caller that has aborted wants nothing. */
   #firstWanted(): Wanted | undefined {
     for (let wanted = this.#wanted.peek(); wanted !== undefined; wanted = this.#wanted.peek()) {
       if (wanted.signal?.aborted !== true) return wanted

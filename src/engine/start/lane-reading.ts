@@ -87,8 +87,8 @@ export class LaneReading {
       runner.found({ position, bytes, timeMs: timeAt(window, at), envelope, data: undefined, seenAtMs })
       countLeft--
       bytesLeft -= payloadBytesAt(window, at)
-      // Behind the last that was missed all is handed over, and the journal is not kept for who
-      // reads on:
+      // Behind the last that was missed all is handed over, and the journal is not kept for a
+      // reader that goes on:
       //    1. the last is found
       //    2. it ends, and a checkpoint recycles what lies behind it
       //    3. that is read: damage, and no new mail goes

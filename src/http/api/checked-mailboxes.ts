@@ -2,7 +2,7 @@
  * Invariant: each names an address. The composer leaves out what has none, and goes on without:
  *    1. a client asks for `to: ['ada@example.org', 'bob']`
  *    2. it is answered that the message is accepted
- *    3. bob, who should have been `bob@example.org`, gets nothing, and nobody hears of it */
+ *    3. `bob@example.org`, which it meant, gets nothing, and nobody hears of it */
 import { WaybillError } from '../../errors.js'
 
 /** As JSON has it: `Ada <ada@example.org>`, a list of such separated by commas, or its parts. */

@@ -1,5 +1,5 @@
-/** Routes that read the queue's files: what takes long tells how far it has come, where that is
- * asked for by `Accept: text/event-stream`. */
+/** Routes that read the queue's files: they report progress to a client that asks for
+ * `text/event-stream`. */
 import type { FastifyReply } from 'fastify'
 import type { InspectionOrder } from '../inspection/orders.js'
 import { ProblemError } from '../wire/problem-details.js'

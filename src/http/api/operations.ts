@@ -14,7 +14,7 @@ export interface OperationOrder {
   readonly request: VerbRequest
   readonly dryRun: boolean
   readonly sampleMax: number
-  /** Who asks: a token's name. */
+  /** The name of the token that asks. */
   readonly by: string
 }
 
@@ -35,7 +35,7 @@ export interface ShownOperation {
 
 export type OperatedQueue = Parameters<typeof carriedOut>[0]
 
-/** Who wants to know what is done. */
+/** The listeners of operations. */
 export interface OperationWitness {
   readonly onOperation?: (operation: ShownOperation) => void
   /** A verb met a mistake in a program. */

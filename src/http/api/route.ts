@@ -47,7 +47,7 @@ export type ApiRequest = FastifyRequest<{
   Body: unknown
 }>
 
-/** Who brings a message: for the log. */
+/** The client that brings a message: for the log. */
 export interface HttpClient {
   readonly address: string
   /** The name of its token. */

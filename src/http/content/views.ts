@@ -1,4 +1,4 @@
-/** HTML of messages for a frame, which can send no token.
+/** Serves the HTML of a message to a frame of the console, which cannot send a token.
  * Invariant: a view has a path that nobody guesses, is good once and for a minute, and what its
  * answer holds is sandboxed: no script, no form, no request to anywhere. */
 import { randomBytes } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** Destinations as they are shown, those first that keep the most mail. Pure. */
+/** Destinations as the API shows them: those with the most mail first. Pure. */
 import type { DestinationSnapshot, WaitingLimit } from '../../scheduler/scheduler.js'
 import type { DestinationRates, LastReply } from './traffic.js'
 

@@ -1,4 +1,4 @@
-/** One text at an interval, for all who watch at that.
+/** One text at an interval, shared by all clients that watch at that interval.
  * Invariant: it is taken once for all of them, and not at all while nobody watches. */
 import type { Clock, Timer } from '../../base/clock.js'
 

@@ -1,4 +1,4 @@
-/** How things stand, for all who watch.
+/** The figures of a queue, for all clients that watch.
  * Invariant: counting goes on whether somebody watches or not, and costs one look at the queue a
  * second; all who watch at one interval share one snapshot and one text of it. */
 import type { Clock, Timer } from '../../base/clock.js'

@@ -1,4 +1,4 @@
-/** What an operator should look at, in sentences. Pure.
+/** The problems of a queue, in sentences for an operator. Pure.
  * Invariant: a problem stands here as long as its cause does; a `warning` of the queue, which is an
  * event, for an hour. */
 import { countText, digitsText } from '../../base/text.js'

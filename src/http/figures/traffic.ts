@@ -1,4 +1,4 @@
-/** What happens to mail, counted while the API is open: in all, and by destination.
+/** Counts of mail while the API is open: in all, and by destination.
  * Invariant: an event costs a few additions, and memory is bounded: beyond `destinationCountMax`
  * those with the oldest events are forgotten. */
 import type { RecipientEvent } from '../../engine/life/events.js'

@@ -1,4 +1,4 @@
-/** What an inspection is asked for, and its answer: plain data that crosses threads. */
+/** The requests for inspections and their answers: plain data that crosses threads. */
 import type { LoggedRecord } from '../../inspect/records/records.js'
 import type { LogStatistics } from '../../inspect/figures/log-statistics.js'
 import type { MarkName } from '../../inspect/figures/segment-map.js'

@@ -1,4 +1,4 @@
-/** How the octets of a body are to be read, by the header of its request. Pure.
+/** Decides how a body is decoded, by the header of its request. Pure.
  * Invariant: a body that would be read as something else than was sent is refused before it is
  * read. */
 import type { IncomingHttpHeaders } from 'node:http'

@@ -1,5 +1,5 @@
 /** Server-sent events to one client.
- * Invariant: what waits for the client is bounded: who sends looks at `isFull`, or waits for
+ * Invariant: what waits for the client is bounded: the sender looks at `isFull`, or waits for
  * `drained`. A client that reads nothing for `stallMs` is dropped, and so is one whose token is
  * taken back. */
 import type { ServerResponse } from 'node:http'

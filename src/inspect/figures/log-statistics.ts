@@ -1,6 +1,6 @@
-/** Which segments of each log are needed, by which messages, and which are garbage.
- * A segment at or behind the log's floor is live; an earlier one with the envelope or data of an
- * active message is pinned. */
+/** The segments of each log: which are needed, by which messages, and which are garbage. A segment
+ * at or behind the log's floor is live; an earlier one with the envelope or data of an active
+ * message is pinned. */
 import { position } from '../../base/position.js'
 import { segmentName } from '../../log/segment.js'
 import { kindName, type KindName } from '../../record/frame.js'

@@ -1,4 +1,4 @@
-/** All pools of agents of one owner.
+/** All agents of one owner, in pools.
  * Invariant: one pool for each command with its account and counts. Agents, idle ones too, are
  * never more than a bound of theirs; where only idle ones are in the way, one of them makes
  * room. */

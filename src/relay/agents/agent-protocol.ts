@@ -1,4 +1,4 @@
-/** What is said to an agent and by it, as PROTOCOL.md has it. Pure.
+/** The requests to an agent and its reports, as text (PROTOCOL.md). Pure.
  * Invariant: a head has one line for each fact, whatever is in an address or a nexthop; a report
  * that is none is undefined, and its agent is not to be trusted with more. */
 import type { DeliveryRequest, Outcome } from '../../delivery/transport.js'

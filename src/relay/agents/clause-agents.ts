@@ -1,4 +1,4 @@
-/** Transports in front of which ZMailer's clauses may name a command.
+/** Agents in front of transports, where ZMailer's clauses name a command.
  * Invariant: where the clause of a destination has a command, an agent delivers, and else the
  * transport; which, is asked at each attempt. Everything that can be wrong with a command is found
  * by `check`, before a relay starts or reloads: an agent that cannot start would put mail off until

@@ -26,8 +26,8 @@ export interface PipeOptions {
   readonly startsPerSecondMax?: number
   /** Descriptors that an agent may have, 3 … 1 048 576. Default: as many as this process. */
   readonly fileCountMax?: number
-  /** Who agents run as, names or numbers, where this process is root. Default: nobody, never
-   * root. */
+  /** User and group of agents, names or numbers, where this process is root. Default: nobody,
+   * never root. */
   readonly user?: string
   readonly group?: string
   /** Agents may run as root. Default false. */

@@ -1,4 +1,4 @@
-/** Whose mail it is, by its From field. Pure.
+/** Finds the domain of a message's author in its From field. Pure.
  * Invariant: one author, or none. Whatever a name looks like, the address is what stands in angle
  * brackets behind it; a field that is a list or a group, or that the grammar (RFC 5322 §3.4) does
  * not know, is read by some so and by others so: it has none. */

@@ -1,7 +1,7 @@
-/** The keys that mail is signed with (DKIM, RFC 6376), by the domain that they speak for.
- * Invariant: what is signed with a key that is here, everybody can check who checks at all: RSA of
- * 1024 to 4096 bits (RFC 8301 §3.2), or Ed25519 (RFC 8463). A domain has one of each kind at most,
- * and both sign: many know RSA alone. */
+/** The keys that sign mail (DKIM, RFC 6376), by the domain that they speak for.
+ * Invariant: a key is one that verifiers know: RSA of 1024 to 4096 bits (RFC 8301 §3.2), or
+ * Ed25519 (RFC 8463). A domain has at most one of each kind, and both sign: many verifiers know
+ * RSA alone. */
 import { createPrivateKey, KeyObject } from 'node:crypto'
 import { checkOptionNames } from '../../base/options.js'
 import { WaybillError, type Place } from '../../errors.js'

@@ -1,7 +1,7 @@
 /** A DKIM-Signature field (RFC 6376), canonical forms relaxed/relaxed.
- * Invariant: every instance of a field that is signed is signed, and of those whose meaning a
- * second instance would change, one more than there are: who adds one breaks the signature. What is
- * written on the way (Received, Return-Path), or taken out (Bcc), is never signed. */
+ * Invariant: if a field is signed, every instance of it is. A field whose meaning a second instance
+ * would change is signed once more than it is there: a server that adds one breaks the signature.
+ * Fields that servers write (Received, Return-Path) or take out (Bcc) are never signed. */
 import { createHash, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import RelaxedBody from 'nodemailer/lib/dkim/relaxed-body'

@@ -1,11 +1,11 @@
 /** Signs mail as it leaves.
- * Invariant: what is signed is, octet by octet, what leaves below the signature; mail that cannot
- * be signed so that everybody finds it right leaves without one. That is no error: its author is
- * not at a domain with a key, is nobody or several, or its header is none. Data is looked at once
- * from its beginning, a piece at a time.
+ * Invariant: the octets below a signature leave exactly as they were signed. Mail leaves without a
+ * signature, which is no error, when its author has no key (no domain with a key, no author, or
+ * several), or when its header could be read in two ways. Data is read once from its beginning, a
+ * piece at a time.
  *
- * A key signs for about a millisecond (RSA of 2048 bits). On the thread of the queue everything
- * would wait for it, so it is on those of Node's pool, a few at a time. */
+ * A signature takes about a millisecond (RSA of 2048 bits). It is made on the threads of Node's
+ * pool, a few at a time, so that the thread of the queue does not wait. */
 import { availableParallelism } from 'node:os'
 import { systemClock, type Clock } from '../../base/clock.js'
 import { HeaderEnd, headerFields } from '../../base/header.js'

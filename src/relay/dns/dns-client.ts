@@ -1,5 +1,4 @@
-/** Questions to servers of the DNS that say what is proven (DNSSEC): what Node's `dns`, which shows
- * neither that nor TLSA records, is not there for.
+/** A client of DNS servers that check DNSSEC: Node's `dns` shows neither proof nor TLSA records.
  * Invariant: an answer comes from the asked server, over a port and with a number drawn for this
  * one question (RFC 5452); anything else is ignored. A server that is silent, or not there, is
  * followed by the next; what one answers is the answer:
@@ -47,7 +46,7 @@ export class DnsClient {
   readonly #servers: readonly DnsServer[]
   readonly #clock: Clock
   readonly #open = new Set<() => void>()
-  /** Who comes in their turn. */
+  /** Questions that wait for their turn. */
   readonly #line: (() => void)[] = []
   #askingCount = 0
   #isClosed = false
@@ -161,7 +160,7 @@ function byTcp<T extends DnsType>(
     const read = reading(
       (bytes) => {
         const reply = replyIn(bytes, question)
-        // Who has no more to say by TCP either, or answers something else, has no answer.
+        // A server that truncates over TCP, too, or answers something else, has no answer.
         if (reply === undefined || reply === 'truncated') throw new DnsError('EBADRESP')
         return reply
       },
@@ -213,8 +212,8 @@ export const systemDnsServers = (): readonly DnsServer[] => trustedOf(new Resolv
 
 /** Whose word counts. Nobody is believed over a path on which others may write: of the system's
  * servers those on this machine count, and are then the only ones asked, as others might check
- * nothing; a server elsewhere is believed when it was named for that. What libc does for who has
- * not written `trust-ad` into resolv.conf:
+ * nothing; a server elsewhere is trusted when it was named for that. libc does the same where
+ * resolv.conf has no `trust-ad`:
  *    1. the resolver is elsewhere
  *    2. an attacker on the path sets AD, and writes other TLSA records
  *    3. the attacker's server is trusted */

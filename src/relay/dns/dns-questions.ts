@@ -1,4 +1,4 @@
-/** Questions to the DNS, and what the answers are worth.
+/** Asks the DNS, and sorts the answers: records, none, no such name, or unknown.
  * Invariant: every question is settled within its time, and all at once when nobody waits for them
  * any more. Only what the DNS itself says is not there counts as not there; that nobody could be
  * asked, or nobody knew, is `unknown`, and no reason to give up mail. */

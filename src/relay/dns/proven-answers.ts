@@ -1,7 +1,6 @@
-/** What the DNS has answered to one attempt, and what of it is proven (DNSSEC).
- * Invariant: what is proven is what a server that is trusted has said to be, from the name that was
- * asked for to where its aliases led. To who looks for mail hosts it is a DNS as any other
- * (dns-questions.ts). */
+/** The DNS answers of one attempt, and the proof that DNSSEC gives for each.
+ * Invariant: an answer is proven when a trusted server says so of the asked name and of each alias
+ * that it leads through. To mail-hosts.ts it is a resolver as any other (dns-questions.ts). */
 import type { DnsClient } from './dns-client.js'
 import type { DnsData, DnsReply, DnsType } from './dns-message.js'
 import type { MxResolver } from './dns-questions.js'

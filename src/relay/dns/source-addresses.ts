@@ -1,4 +1,4 @@
-/** From which addresses of this machine servers are reached. Pure.
+/** Chooses the addresses of this machine from which mail leaves. Pure.
  * Invariant: a family of which no address is named is not used at all: who names one of IPv4 alone
  * has no good name by IPv6. */
 import { isIP } from 'node:net'

@@ -240,8 +240,8 @@ async function makeMailbox(root: string, mailbox: string): Promise<void> {
   await syncDirectory(root)
 }
 
-/** Delivered by an attempt whose outcome was lost, and taken by a reader, who appends its flags to
- * the name, and syncs nothing:
+/** Delivered by an attempt whose outcome was lost, and taken by a mail reader. That appends its
+ * flags to the name, and syncs nothing:
  *    1. renamed, killed before the sync
  *    2. a reader moves it
  *    3. found in `cur`, and recorded

@@ -1,4 +1,4 @@
-/** Judges the recipients of mail in maildrop, as the door judges those of a client. Pure.
+/** Checks the recipients of mail in maildrop, as the door checks those of a client. Pure.
  * Invariant: each recipient is accepted or refused, and a refused one has a status and a reason. */
 import type { AskedRecipient } from '../../base/notification.js'
 import { expandedEach } from '../smtp-in/expanded-recipients.js'

@@ -1,4 +1,4 @@
-/** Takes up what programs have left in a queue's `maildrop/` (README.md).
+/** Submits the messages that programs have left in a queue's `maildrop/` (README.md).
  * Invariant: a file is removed only when its message is durable in the queue, and a message is
  * submitted only when its file lies durably in `taken/`. So the files there are the only ones
  * of which the next life must ask whether the queue has their messages (remove-durable.ts). */

@@ -1,5 +1,5 @@
-/** What the header of a message, or of a part of one, says of its body; and the same header for a
- * body in seven bits. Pure.
+/** Reads the header of a message or of one of its parts, and rewrites it for a body in seven bits.
+ * Pure.
  * Invariant: a header is changed only in its MIME fields; what cannot be read counts as
  * text/plain. */
 import { headerFields, leadingFields } from '../../base/header.js'

@@ -1,5 +1,5 @@
-/** Whether the header of a message has other letters than ASCII, which only SMTPUTF8 carries (RFC
- * 6532 §3). Pure.
+/** Decides whether the header of a message has letters other than ASCII, which only SMTPUTF8
+ * carries (RFC 6532 §3). Pure.
  * Invariant: the body does not matter: it goes as eight bits, and so do the headers of its parts,
  * as they did before there was SMTPUTF8. Nothing behind the empty line is asked for. */
 import { isBytes } from '../../base/realms.js'

@@ -1,4 +1,4 @@
-/** Data that SMTP can carry as it stands.
+/** Decides whether SMTP can carry data as it stands.
  * Invariant: data for which this says yes is, between DATA and the final dot, the same with dots
  * doubled and line ends mended. */
 import type { Socket } from 'node:net'

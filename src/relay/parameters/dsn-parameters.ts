@@ -1,4 +1,4 @@
-/** What a client asks with the parameters of MAIL and RCPT, RFC 3461.
+/** Reads the DSN parameters of MAIL and RCPT (RFC 3461).
  * Invariant: an invalid value is refused with 501, never ignored: after 250 the request applies. */
 import type { SMTPServerAddress } from 'smtp-server'
 import { isInternational } from '../../base/mail-address.js'

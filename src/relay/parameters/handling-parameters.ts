@@ -1,6 +1,6 @@
-/** What a client asks of our queue with parameters of MAIL: FUTURERELEASE (RFC 4865), DELIVERBY
- * (RFC 2852) and MT-PRIORITY (RFC 6710). Offered to clients that may relay, and to no other: a
- * stranger could fill the queue for months.
+/** Reads the parameters of MAIL for times and priority: FUTURERELEASE (RFC 4865), DELIVERBY
+ * (RFC 2852) and MT-PRIORITY (RFC 6710). They are offered to clients that may relay, and to no
+ * other: a stranger could fill the queue for months.
  * Invariant: a value that is none is refused with 501, never passed over. */
 import type { SMTPServerAddress } from 'smtp-server'
 import type { Priority } from '../../record/envelope.js'

@@ -1,4 +1,4 @@
-/** Which parameters MAIL and RCPT may have, and what is said of others. */
+/** Decides which parameters MAIL and RCPT may have, and how others are refused. */
 import type { SMTPServerAddress } from 'smtp-server'
 import { ReplyError } from './reply-error.js'
 

@@ -1,5 +1,5 @@
-/** Decides which recipients the tables refuse, whatever client names them: a session's, and those
- * of mail in maildrop. Pure.
+/** Decides which recipients are refused, and with which reply: those of a session, and those of
+ * mail in maildrop. Pure.
  * Invariant: both doors give the same answer. */
 import { lineFor, type Aliases } from '../tables/aliases.js'
 import { standingBy } from '../tables/recipient-standing.js'

@@ -1,4 +1,4 @@
-/** How much longer a client may take, from what a look at its session now and then shows. Pure.
+/** Decides how much longer a client may take, from regular looks at its session. Pure.
  * Invariant: time counts only while the client is waited for. A request (a line, or a whole
  * message) has `requestMs`, which data wins back at 500 octets a second; a session without a
  * message has half an hour. So an octet a minute holds no session for ever, nor does a NOOP.

@@ -1,5 +1,5 @@
-/** The dots that a client doubled at the beginning of lines, and the one that ends the data (RFC
- * 5321 §4.5.2).
+/** Removes the dots that a client doubled at the beginning of lines, and the one that ends the data
+ * (RFC 5321 §4.5.2).
  * Invariant: where commands end with CR LF, the octets `CR LF . CR LF` alone end the data, whatever
  * pieces it comes in; a bare LF ends nothing (smuggling). A piece is gone through once and becomes
  * one piece: a line that begins with a dot costs what another one costs. */

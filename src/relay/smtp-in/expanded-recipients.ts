@@ -1,4 +1,4 @@
-/** Recipients as clients name them → as the queue gets them.
+/** Expands the recipients that a client names to those that the queue gets.
  * Invariant: who was told 250 at RCPT gets what the aliases said then, whatever they say at the
  * data; all of it fits one message, and each address is in it once. */
 import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'

@@ -1,4 +1,4 @@
-/** A session that offers more to some clients: what EHLO tells depends on who asks. */
+/** A session whose EHLO offers more extensions to clients that may relay. */
 import { handlingExtensions } from '../parameters/handling-parameters.js'
 import { LoginSession } from './login-session.js'
 

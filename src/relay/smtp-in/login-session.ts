@@ -1,4 +1,4 @@
-/** smtp-server's AUTH as RFC 4954 has it, where smtp-server does not.
+/** AUTH as RFC 4954 asks for it, where smtp-server differs.
  * Invariant: a password is asked for over TLS only, from wherever the client comes; what is no
  * exchange of base64 is refused before a handler hears of it. Of the rest smtp-server sees to: one
  * login a session, `*` cancels, a line has an end. */

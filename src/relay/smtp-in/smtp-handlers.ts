@@ -1,4 +1,5 @@
-/** What a session means for a queue: handlers that any smtp-server takes, ours and an embedder's.
+/** The handlers of an SMTP session that submit to a queue: any smtp-server takes them, ours and an
+ * embedder's.
  * Invariant: `250` to the data is sent only after the queue's `submit` settled, which means
  * durable. Everything else is an error reply, 4yz unless the message itself is at fault, or silence
  * when the client has gone; then nothing is left of the message. A client that goes while it waits
@@ -57,7 +58,7 @@ export const clientOf = ({ remoteAddress, hostNameAppearsAs, user }: SMTPServerS
 
 /** As much of a queue as a server needs. */
 export interface SubmitPort {
-  /** @param client and `trace` for who stands between a server and the queue */
+  /** @param client and `trace` for a port between a server and the queue */
   submit(
     submission: {
       sender: string

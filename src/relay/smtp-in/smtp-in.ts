@@ -78,7 +78,7 @@ export interface SmtpServerOptions extends SmtpHandlerOptions, ClientTables {
   /** At least one. */
   readonly places: readonly Place[]
   /** `local` takes mail from everyone, for delivery here. `relay` takes it from trusted networks,
-   * and from who has logged in, for anywhere. With `relayDomains` both do so, and take from
+   * and from logged-in clients, for anywhere. With `relayDomains` both do so, and take from
    * everyone what is for these; what is for `aliases` both always do. */
   readonly purpose: 'local' | 'relay'
   /** Addresses or networks; default: this machine (loopback, and clients with the address that
@@ -112,7 +112,7 @@ const wrongLogin = (): ReplyError =>
   new ReplyError({ code: 535, enhanced: '5.7.8' }, 'wrong name or password')
 const busyLogin = (): ReplyError => new ReplyError({ code: 454, enhanced: '4.7.0' }, 'try again later')
 
-/** Resolves when the server answers. Who waits for a reply when it is closed gets none.
+/** Resolves when the server answers. A client that waits for a reply when it is closed gets none.
  * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
 export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<SmtpListener> {
   const { hostname = machineName(), places, purpose, tls, users } = options

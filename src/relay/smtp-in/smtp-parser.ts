@@ -55,7 +55,7 @@ export class Parser extends SMTPStream {
     this.#handOn(content, done)
   }
 
-  /** Waits for who reads the message. */
+  /** Waits for the reader of the message. */
   #handOn(content: Buffer, done: () => void): void {
     const data = this._dataStream
     if (content.length === 0 || data?.writable !== true || data.write(content) || data.destroyed)

@@ -20,8 +20,8 @@ import { Parser } from './smtp-parser.js'
 export interface Courtesy {
   /** Milliseconds before the greeting. */
   readonly greetDelayMs: number
-  /** Sessions that its network may have at once, client-networks.ts; Infinity for who is
-   * trusted. */
+  /** Sessions that its network may have at once, client-networks.ts; Infinity for trusted
+   * clients. */
   readonly sessionsMax: number
 }
 
@@ -59,7 +59,7 @@ export class Session extends ExtendedSession {
   readonly #courtesyTo: CourtesyTo
   /** All of the server whose socket is open, or whose message or password is undecided. */
   readonly #sessions: Set<Session>
-  /** Strangers and others do not take each other's place. Who has logged in is none any more. */
+  /** Strangers and others do not take each other's place. A login ends it. */
   #isStranger = false
   /** Of a stranger. */
   #network = ''
@@ -92,7 +92,7 @@ export class Session extends ExtendedSession {
     this.#pace = new ClientPace(requestMsOf(server))
   }
 
-  /** Turns away who is too slow. Who is trusted may be, while there are places enough. */
+  /** Ends a session that is too slow. A trusted one may be, while there are places enough. */
   look(passedMs: number, isBusy: boolean): void {
     const { _parser: parser, _socket: socket, _dataStream: dataStream } = this
     if (!parser || this._closing || !(this.#isStranger || isBusy)) return
@@ -105,7 +105,7 @@ export class Session extends ExtendedSession {
         messageCount: this._transactionCounter,
         bytesRead: socket.bytesRead,
         isInData,
-        // Who does not read what was answered is waited for.
+        // A client that does not read its replies is the one that keeps us waiting.
         isOurTurn: Boolean(owesReply) && socket.writableLength === 0,
       },
       passedMs,

@@ -139,7 +139,7 @@ interface Waiting {
   readonly reject: (error: Error) => void
   /** The queue wants another piece. */
   wanted: number
-  /** Who waits until it does. */
+  /** Called when it does. */
   look: (() => void) | undefined
 }
 

@@ -1,8 +1,8 @@
 /** A connection that checks the server's certificate.
- * Invariant: between the handshake and the first word over TLS the server's certificates are looked
- * at, in the same turn; who is not the one that was meant hears nothing, and the connection ends as
- * by a handshake that fails. The opener of a session checks `isPeerChecked`, in case another
- * version of nodemailer skips the check. */
+ * Invariant: the server's certificates are checked between the handshake and the first word over
+ * TLS, in the same turn. A wrong server hears nothing, and the connection ends as after a handshake
+ * that fails. The opener of a session checks `isPeerChecked`, in case another version of nodemailer
+ * skips the check. */
 import type { TLSSocket } from 'node:tls'
 import SMTPConnection, { type Options } from 'nodemailer/lib/smtp-connection'
 import type { PhaseTimes } from './phased-connection.js'
@@ -10,7 +10,7 @@ import { SmtpClient } from './smtp-client.js'
 
 export { SmtpClient }
 
-/** @returns why it is not who was meant */
+/** @returns why it is the wrong server */
 export type PeerCheck = (socket: TLSSocket) => string | undefined
 
 type Upgraded = (error: Error | null, isSecured?: boolean) => void

@@ -1,5 +1,5 @@
-/** Between a message's data and the socket: what nodemailer hands out for it, and what it asks of
- * it.
+/** The last stream of a message's data before the socket: nodemailer's, or a faster one where the
+ * data needs no change.
  * Invariant: nodemailer's own stream dots, mends and ends the data wherever that changes an
  * octet. */
 import type { Readable, Transform, TransformCallback } from 'node:stream'

@@ -1,4 +1,5 @@
-/** What is asked with a message (RFC 3461), as the parameters of MAIL and RCPT that pass it on.
+/** Writes the DSN requests of a message (RFC 3461) as parameters of MAIL and RCPT, for the next
+ * server.
  * Invariant: what was not asked has no parameter, so a server that knows of DSN is asked for no
  * more than we were. */
 import { orcptXtext, xtext } from '../../base/notification.js'

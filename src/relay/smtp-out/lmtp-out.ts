@@ -1,4 +1,4 @@
-/** Delivery over LMTP (RFC 2033) to who keeps the mailboxes: one server, or the one that the
+/** Delivery over LMTP (RFC 2033) to a server that keeps mailboxes: one server, or the one that the
  * nexthop names.
  * Invariant: smtp-delivery.ts makes the attempt; behind the data each recipient has a separate
  * reply (smtp-outcome.ts), and accepted mail is delivered. */

@@ -1,4 +1,4 @@
-/** What delivery by MX can be told. Every number has a unit and a default. */
+/** The options of delivery by MX. Every number has a unit and a default. */
 import { isIP } from 'node:net'
 import { checkOptionNames, integerOption, waitMsMax } from '../../base/options.js'
 import type { Prng } from '../../base/prng.js'
@@ -29,7 +29,7 @@ export interface MxTransportOptions extends Omit<SmtpTransportOptions, 'host' | 
    * `waybill serve` hands in what its transports share. Default: no. */
   readonly mtaSts?: boolean | MtaSts
   /** Whether the TLSA records of mail hosts are looked for (RFC 7672): a host with records that can
-   * be used gets mail over TLS, with who they name, or none at all; one with others alone over TLS;
+   * be used gets mail over TLS, with the peer that they name, or none; one with others, over TLS;
    * every other, and one in a zone without DNSSEC, as without this. A line of `tlsPolicy` goes
    * before it, and it before an MTA-STS policy. The DNS is then asked by `daneServers`, there is no
    * `resolver`. Default: no.
@@ -112,7 +112,7 @@ export function daneServersOf(texts: readonly string[] | undefined): readonly Dn
   })
 }
 
-/** Who asks for proof cannot ask a DNS that shows none. @throws WaybillError OPTION_INVALID */
+/** DANE cannot use a resolver that shows no proof. @throws WaybillError OPTION_INVALID */
 export function checkProofs({ dane = false, resolver }: MxTransportOptions, { hasDane }: TlsPolicies): void {
   if ((dane || hasDane) && resolver !== undefined)
     throw new WaybillError('OPTION_INVALID', 'DANE needs validated answers: daneServers', {

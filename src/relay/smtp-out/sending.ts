@@ -1,5 +1,5 @@
-/** What an attempt sends: the message as it was accepted, or in seven bits, each below its
- * signature.
+/** The forms in which an attempt sends a message: as it was accepted, or in seven bits, each below
+ * its signature.
  * Invariant: a form is made once within an attempt, for the first server that needs it and before
  * that server hears of the message; a signature is made of what leaves. */
 import { isAscii } from 'node:buffer'

@@ -1,6 +1,6 @@
-/** What SMTP out can be told. Every number has a unit, a default and bounds, and is checked
- * here: milliseconds up to a day, counts up to a million; and so is what could send mail
- * unencrypted or astray. */
+/** The options of SMTP out. Every number has a unit, a default and bounds, and is checked here:
+ * milliseconds up to a day, counts up to a million; and so is what could send mail unencrypted or
+ * astray. */
 import type { ConnectionOptions } from 'node:tls'
 import type { Clock } from '../../base/clock.js'
 import { checkOptionNames, hostOption, integerOption, waitMsMax } from '../../base/options.js'

@@ -1,4 +1,4 @@
-/** What a transaction means for each of its recipients. Pure.
+/** Decides the outcome of each recipient from a finished transaction. Pure.
  * Invariant: a reply to a recipient counts for that recipient, also if the connection broke
  * afterwards. When the end of the data was sent and no reply came, nobody knows whether the server
  * took the message: status 4.4.2, which nothing else here has. */

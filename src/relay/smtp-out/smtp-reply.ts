@@ -1,4 +1,4 @@
-/** What a server says, what it means for a recipient, and how a connection ends. Pure.
+/** Interprets the replies of a server, and the ways in which a connection ends. Pure.
  * Invariants:
  * 1. Nothing but a 5yz reply to this very transaction makes an outcome `failed`; whatever else
  * happens is tried again.
@@ -85,7 +85,7 @@ export function handshakeFailed(error: ClientError & { readonly reason?: string 
   })
 }
 
-/** Who has to have TLS asks for it unoffered, too. @param ehlo what EHLO was answered */
+/** A session that must have TLS asks for it unoffered, too. @param ehlo the reply to EHLO */
 export function startTlsRefused(error: ClientError, ehlo: string): ClientError {
   const what = /^250[ -]STARTTLS\b/im.test(ehlo) ? 'refused' : 'not offered'
   const { response = '', command } = error

@@ -1,4 +1,4 @@
-/** What TLS is asked of one server, and how a session with it is opened then.
+/** The TLS that one server must show, and the options that open such a session.
  * Invariant: different demands have different keys, so that a session that was opened under one
  * never serves another. Demanded TLS is never left out, except under `may` and without a demand. */
 import { createHash } from 'node:crypto'
@@ -15,8 +15,8 @@ import { recordText } from '../tls/tlsa-record.js'
 export interface TlsTerms {
   readonly way: NonNullable<SmtpTransportOptions['tls']>
   readonly tlsOptions: ConnectionOptions
-  /** To plaintext, when a handshake fails. Who asks for a certificate that verifies does not mean
-   * plaintext instead. */
+  /** To plaintext, when a handshake fails. A demand for a certificate that verifies does not allow
+   * it. */
   readonly fallsBack: boolean
   /** A handshake that was right is not enough. */
   readonly check?: PeerCheck

@@ -44,7 +44,7 @@ function firstOf(delimiters: string, text: string): number {
   return -1
 }
 
-/** Who writes to a list's owner, or asks the list for something, has always done it so.
+/** Addresses of a list's owner, and of its requests, have always been written so.
  * @see Postfix owner_request_special */
 const isWhole = (local: string, delimiters: string): boolean =>
   local.startsWith('"') ||

@@ -1,5 +1,5 @@
-/** What tables have for addresses: `user@example.net`, `example.net`, or `.example.net` (what is
- * below it). Pure.
+/** The patterns for addresses in tables: `user@example.net`, `example.net`, or `.example.net` (what
+ * is below it). Pure.
  * Invariant: capitals are the same, and so are a name and its form in the DNS, and a local part
  * with and without quotes. Of an address the domain behind the last @ decides. */
 import { domainOf, isMailAddress, withoutNeedlessQuotes } from '../../base/mail-address.js'

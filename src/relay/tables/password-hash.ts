@@ -1,4 +1,4 @@
-/** What is kept of a password: what scrypt makes of it, with salt and cost, as one word of text.
+/** The hash of a password: scrypt, with its salt and cost, as one word.
  * Invariant: nobody learns from the time of a comparison how much of a key was right, and no word
  * asks for more work than `workBytesMax`.
  *

@@ -1,4 +1,4 @@
-/** Decides which recipients are accepted, by the tables of relay domains and aliases. Pure.
+/** Decides whether a recipient is ours, by the tables of relay domains and aliases. Pure.
  * Invariant: an alias is there for everybody, and what it stands for needs no line: a stranger
  * reaches what the tables name, and it alone. */
 import { addressKey, localPartOf } from './address-pattern.js'
@@ -20,7 +20,7 @@ export function standingBy({ relayDomains, aliases }: OwnMail, recipient: string
   //    2. a stranger sends to `user%example.net@old.example`
   //    3. the server of new.example trusts us
   if (line === undefined || isRouted(recipient)) return standing
-  // Who is named in a line is there.
+  // A recipient that a line names is there.
   if (line !== 'same users') return 'listed'
   const isUnknown = (address: string): boolean =>
     localOf(address) === localOf(recipient) &&

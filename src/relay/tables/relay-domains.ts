@@ -1,5 +1,6 @@
-/** Whose mail is taken from everybody, as Postfix's relay_domains and relay_recipient_maps have it:
- * a line is `example.com`, `.example.com` (what is below it) or `user@example.com`. Pure.
+/** The domains whose mail is taken from every client, like Postfix's relay_domains and
+ * relay_recipient_maps: a line is `example.com`, `.example.com` (what is below it) or
+ * `user@example.com`. Pure.
  * Invariant: what a stranger may send goes to a domain that a line names, whatever stands before
  * the last @. A domain that has lines for addresses and none for itself has no other address:
  *    1. a spammer writes to thousands that there are not, in the name of others
@@ -46,7 +47,7 @@ export function relayDomainsIn(text: string, path: string, delimiters = ''): Rel
   return { lines, domainsOfAddresses, delimiters }
 }
 
-/** @param recipient without a domain it is the postmaster, who is always here, RFC 5321 §4.5.1 */
+/** @param recipient without a domain it is the postmaster: always ours, RFC 5321 §4.5.1 */
 export function standingOf(
   { lines, domainsOfAddresses, delimiters }: RelayDomains,
   recipient: string,

@@ -1,5 +1,5 @@
-/** Routes that lead nowhere, as Postfix has them: `error:5.1.2 TEXT` returns mail,
- * `retry:4.3.2 TEXT` puts it off, `discard:TEXT` takes it and delivers it to nobody. Pure.
+/** Routes that deliver nowhere, as in Postfix: `error:5.1.2 TEXT` returns mail, `retry:4.3.2 TEXT`
+ * puts it off, `discard:TEXT` takes it and delivers it to nobody. Pure.
  * Invariant: a verdict that returns mail also refuses it at the door, so that the sender's own
  * server reports it:
  *    1. strangers write to a domain that is given up, in the name of others

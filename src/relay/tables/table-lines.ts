@@ -1,4 +1,4 @@
-/** The lines of a table in a file: blank ones and those that begin with `#` say nothing. Pure.
+/** Reads the lines of a table: blank lines, and those that begin with `#`, are skipped. Pure.
  * Invariant: an error names the line. */
 import { WaybillError, type Place } from '../../errors.js'
 

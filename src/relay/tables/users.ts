@@ -1,4 +1,4 @@
-/** Who may log in, as a file names them: `NAME:HASH`, one a line. Pure.
+/** The users that may log in, from a file with lines `NAME:HASH`. Pure.
  * Invariant: an error names the line and nothing that stands in it. */
 import { WaybillError, type Place } from '../../errors.js'
 import { parseHash, type PasswordHash } from './password-hash.js'

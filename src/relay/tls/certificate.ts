@@ -1,4 +1,5 @@
-/** What Node does not tell of a certificate (RFC 5280 §4.1), and whether it is for a name. Pure.
+/** Reads the fields of a certificate that Node does not show (RFC 5280 §4.1), and compares its
+ * names with a host. Pure.
  * Invariants: what is returned stands in the certificate as it was signed, and not as anybody would
  * write it again; the names that it was signed with count, and a wildcard is a whole label (RFC
  * 9525 §6.3). */

@@ -1,4 +1,4 @@
-/** Whether a server is the one that its TLSA records name (RFC 7672 §3). Pure.
+/** Decides whether a server is the one that its TLSA records name (RFC 7672 §3). Pure.
  * Invariant: it has shown a certificate that one of them matches, of which neither name nor dates
  * count then (DANE-EE); or a chain to one that a record names as an issuer (DANE-TA), each
  * certificate of which is valid now, and signs the one before it, for servers, and the first of

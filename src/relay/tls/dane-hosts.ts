@@ -1,11 +1,11 @@
-/** What DANE asks of a mail host (RFC 7672 §2.2): its TLSA records → what TLS has to be there.
+/** Decides what DANE asks of a mail host, from its TLSA records (RFC 7672 §2.2).
  * Invariant: a host whose records cannot be looked up gets no mail; unusable records still ask for
  * TLS; a host that provably has no records is treated as without DANE.
  *
  * | addresses | TLSA records | |
  * |---|---|---|
  * | not proven | not asked for: servers of zones without signatures often do not know them, and the answer would prove nothing | nothing |
- * | proven | some that can be used | TLS with who they name |
+ * | proven | some that can be used | TLS with the peer that they name |
  * | proven | others alone | TLS with any certificate |
  * | proven | none, or not proven | nothing |
  * | proven | unknown | mail waits |
@@ -23,7 +23,7 @@ import type { TlsDemand } from './tls-policy.js'
 import { usableRecords, type TlsaRecord } from './tlsa-record.js'
 
 type DaneVerdict =
-  /** @param reason for who wants nothing without DANE */
+  /** @param reason for a destination that gets no mail without DANE */
   | { readonly kind: 'nothing'; readonly reason: string }
   | { readonly kind: 'unusable'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly reason: string }

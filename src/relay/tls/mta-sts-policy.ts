@@ -1,4 +1,4 @@
-/** What a domain says of its mail hosts by MTA-STS (RFC 8461 §3): texts → data. Pure.
+/** Parses the MTA-STS record and policy of a domain (RFC 8461 §3). Pure.
  * Invariant: what is not written as the RFC has it says nothing. A policy is there as a whole,
  * or there is none. What is returned is remembered for long, and holds nothing of the text
  * that it stood in. */

@@ -1,9 +1,9 @@
-/** A domain's MTA-STS policy, as its web server has it (RFC 8461 §3.3).
+/** Fetches a domain's MTA-STS policy from its web server (RFC 8461 §3.3).
  * Invariant: what is returned is what `mta-sts.DOMAIN` says itself, over TLS with a certificate
  * that verifies for that name among its alternative ones, as text/plain, whole, and no longer than
  * 64 KiB: nobody else is asked, whatever it says. Every request ends with its signal.
  *
- * Addresses come from who asks: Node would ask the system for them, on the threads that write the
+ * The caller looks up addresses: Node would ask the system for them, on the threads that write the
  * queue's files (mx-out.ts). */
 import type { IncomingMessage } from 'node:http'
 import { get } from 'node:https'

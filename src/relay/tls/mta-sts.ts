@@ -1,9 +1,9 @@
-/** The MTA-STS policies of domains (RFC 8461), for who delivers to their mail hosts.
+/** The MTA-STS policies of domains (RFC 8461), fetched and remembered for delivery.
  * Invariant: a policy that was read once holds until its `max_age` is over, whatever happens to
  * record and web server meanwhile, or until another one is read; a domain of which none can be read
- * has none. Who waits for one waits `timeoutMs` at most, and not for any other domain: what was
- * asked, with whatever answer, is not asked again for `againMs`. All of it is in memory: a new
- * process knows nothing.
+ * has none. An attempt waits at most `timeoutMs` for one, and not for any other domain: a question
+ * is not asked again for `againMs`, whatever the answer was. All of it is in memory: a new process
+ * knows nothing.
  *
  * A policy is read when the record has another id than before, and once a day while mail goes
  * there, so that it is renewed before it ends. */
@@ -38,8 +38,8 @@ export interface MtaStsOptions {
 }
 
 /** The addresses of one family wait so long for those of the other: a server that does not answer
- * for one it has not would take the time in which the policy is read. RFC 8305 §3 has less, for who
- * looks at a screen. */
+ * for one it has not would take the time in which the policy is read. RFC 8305 §3 has less, for a
+ * user at a screen. */
 const otherFamilyMs = 1000
 /** Addresses of a web server that are tried, of each family. */
 const addressesMax = 5
@@ -142,8 +142,8 @@ export class MtaSts {
     const found = answer.kind === 'records' ? stsIdIn(answer.records) : undefined
     const known = this.#known.get(domain)
     const nowMs = this.#clock.monotonicMs()
-    // Who suppresses the record would otherwise have the policy run out, and then the mail. RFC
-    // 8461 §10.2
+    // An attacker that suppresses the record would otherwise have the policy run out, and then get
+    // the mail. RFC 8461 §10.2
     const id = found ?? (known !== undefined && nowMs < known.endsAtMs ? known.id : undefined)
     const isKnown = known !== undefined && known.id === id && nowMs < known.renewAtMs
     if (id !== undefined && !isKnown) {

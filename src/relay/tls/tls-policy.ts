@@ -51,7 +51,7 @@ export interface TlsPolicy {
 /** What is asked of one server. */
 export type TlsDemand =
   | { readonly level: 'none' | 'may' | 'encrypt' }
-  /** Who its TLSA records name; TLS asks for `base`. */
+  /** The peer that its TLSA records name; TLS asks for `base`. */
   | { readonly level: 'dane'; readonly base: string; readonly peer: DanePeer }
   /** What cannot be had, or is not known: nothing is sent there. */
   | { readonly level: 'unmet'; readonly reason: string }

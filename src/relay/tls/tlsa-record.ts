@@ -1,14 +1,14 @@
-/** TLSA records of a mail host: data → what of it can be used (RFC 7672 §3.1). Pure.
+/** Parses the TLSA records of a mail host, and keeps the usable ones (RFC 7672 §3.1). Pure.
  * Invariant: what is not written as RFC 6698 has it, and what no mail server can be known by, says
  * nothing; nor does a digest beside a better one of the same kind (RFC 7671 §9):
- *    1. records have SHA-512, and SHA-256 for who knows no better
+ *    1. records have SHA-512, and SHA-256 for clients that know no better
  *    2. somebody finds a second certificate with that SHA-256 */
 import { createHash, createPublicKey, X509Certificate } from 'node:crypto'
 import { isOneElement, keyInfoOf } from './certificate.js'
 import type { TlsaData } from '../dns/dns-message.js'
 
 export interface TlsaRecord {
-  /** Of the server itself, DANE-EE; or of who has signed its certificate, DANE-TA. */
+  /** Of the server itself, DANE-EE; or of the issuer of its certificate, DANE-TA. */
   readonly of: 'server' | 'issuer'
   readonly what: 'certificate' | 'key'
   /** Nothing: the data is all of it. */

@@ -1,4 +1,4 @@
-/** What a named consumer of outcomes is owed, and what it was given: promise O12.
+/** Checks promise O12: the outcomes that a named consumer must get, against those that it got.
  * Invariants:
  * 1. An outcome is owed when its record is durable and the consumer was known before it.
  * 2. A number has one outcome, in all lives, and a consumer gets them without a gap. Each life

@@ -1,4 +1,4 @@
-/** What operators have suspended, as they were told.
+/** The suspensions that operators were answered, in the model.
  * Invariant: between a request and its answer, and behind a crash of that time, nothing is known of
  * its destination. What was answered holds in all later lives. */
 import type { Violate } from './violation.js'

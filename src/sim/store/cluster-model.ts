@@ -1,4 +1,4 @@
-/** What was promised by the nodes of one queue, and whether it was kept.
+/** The promises of the nodes of one queue, and the check that they are kept.
  * Invariants, by the numbers of the crash hunt's promises: O1 what was accepted is delivered;
  * O2 no two changes at one place; O8 a life ends only with a reason; O9 no change of an old
  * epoch stands behind a claim; O10 no attempt begins in a life when another one has owned the

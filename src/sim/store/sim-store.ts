@@ -27,7 +27,7 @@ export interface SimStoreParts {
   readonly deadlineMs: number
   /** A ghost arrives in less. */
   readonly ghostMsMax: number
-  /** One server of so many is not heard in time by who connects. */
+  /** A client that connects does not hear one server of so many in time. */
   readonly unheardOneIn: number
   readonly newNonce: () => string
 }

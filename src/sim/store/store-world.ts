@@ -156,7 +156,7 @@ class StoreWorld {
       case 'failover':
         return this.#failover(primary, lastMs)
       case 'cancel':
-        // Waits are cancelled by who sees that they wait, and then mostly fails over.
+        // An operator that sees waits cancels them, and then mostly fails over.
         primary.hasStandby = false
         this.#later(below(this.#prng, 40), () => {
           primary.cancelWaits()

@@ -1,4 +1,4 @@
-/** Who gets a message that is requeued, where tables of aliases have changed. */
+/** The recipients of a requeued message, where tables of aliases have changed. */
 import { describe, expect, test } from 'vitest'
 import type { DeliveryRequest } from '../../../src/delivery/transport.js'
 import type { QueueOptions } from '../../../src/engine/life/options.js'

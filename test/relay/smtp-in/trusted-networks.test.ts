@@ -1,4 +1,4 @@
-/** Who is in a network that may relay. */
+/** The clients in networks that may relay. */
 import { expect, test } from 'vitest'
 import { loopbackNetworks, trustedNetworks } from '../../../src/relay/smtp-in/client-networks.js'
 

@@ -82,7 +82,7 @@ export async function refuseForeignDirectory(directory: string): Promise<void> {
   if (uid !== 0)
     throw new WaybillError(
       'NOT_A_QUEUE',
-      `the directory belongs to another user (uid ${uid}), and this relay would run as root: start it as that user, who is the owner of its mail`,
+      `the directory belongs to another user (uid ${uid}), and this relay would run as root: start it as that user, the owner of its mail`,
       { path },
     )
 }

@@ -1,4 +1,4 @@
-/** Which one this is: the version of the package, wherever it is installed. */
+/** The version of this package, wherever it is installed. */
 import { readFileSync } from 'node:fs'
 
 /** `0.1.0`. */

@@ -1,4 +1,4 @@
-/** What `waybill COMMAND …` does: the words after its name, to the command that they mean. */
+/** Runs `waybill COMMAND …`: finds the command, and reads the words behind its name. */
 import { isWaybillError } from '../../../src/errors.js'
 import { nearestName } from '../cli/nearest-name.js'
 import { wordsOf } from '../cli/called-as.js'

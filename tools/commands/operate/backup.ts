@@ -29,7 +29,7 @@ export const backup: OperatingCommand = operatingCommand(
       'The copy has all mail that was settled before and has not ended, with the data of large messages, idempotency keys and\n' +
       'outcomes for consumers. The relay goes on meanwhile, and keeps files that it would release; when its disk gets short of\n' +
       'room the backup ends instead. Nothing is overwritten, and a backup that fails leaves nothing. It is made as the\n' +
-      "queue's owner, who has to be able to write there. `waybill restore` makes a queue of it.",
+      "queue's owner, and that user must be able to write there. `waybill restore` makes a queue of it.",
   },
   check,
   operate,

@@ -1,4 +1,4 @@
-/** `waybill delete`. */
+/** `waybill delete`: ends messages without reports. */
 import { plain, verbCommand } from './verb-command.js'
 import type { OperatingCommand } from './operating.js'
 

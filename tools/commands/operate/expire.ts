@@ -1,4 +1,4 @@
-/** `waybill expire`. */
+/** `waybill expire`: returns messages to their senders. */
 import { plain, verbCommand } from './verb-command.js'
 import type { OperatingCommand } from './operating.js'
 

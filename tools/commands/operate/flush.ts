@@ -1,4 +1,4 @@
-/** `waybill flush`. */
+/** `waybill flush`: attempts deferred messages now. */
 import { UsageError } from '../cli/command.js'
 import type { OperatingCommand } from './operating.js'
 import { parseCount } from '../cli/values.js'

@@ -1,4 +1,4 @@
-/** `waybill hold`. */
+/** `waybill hold`: lets no attempt on messages begin. */
 import { plain, verbCommand } from './verb-command.js'
 import type { OperatingCommand } from './operating.js'
 

@@ -1,4 +1,4 @@
-/** `waybill release`. */
+/** `waybill release`: makes messages on hold due now. */
 import { plain, verbCommand } from './verb-command.js'
 import type { OperatingCommand } from './operating.js'
 

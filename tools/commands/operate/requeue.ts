@@ -1,4 +1,4 @@
-/** `waybill requeue`. */
+/** `waybill requeue`: treats messages as if they were new. */
 import { plain, verbCommand } from './verb-command.js'
 import type { OperatingCommand } from './operating.js'
 

@@ -1,4 +1,4 @@
-/** `waybill reroute`. */
+/** `waybill reroute`: gives messages another nexthop. */
 import { UsageError } from '../cli/command.js'
 import { textOf } from '../look/listing-options.js'
 import type { OperatingCommand } from './operating.js'

@@ -28,7 +28,7 @@ export const restore: RestoreCommand = {
   notes:
     'All mail of the backup is sent, also what was delivered after the backup was made. What was on hold stays there. To look\n' +
     'at everything first: `waybill hold --all --queue DIR`, before a relay is started on it. Never start the old queue again\n' +
-    'beside it. The queue belongs to the owner of the directory that it is made in, who has to be able to read the backup.\n' +
+    'beside it. The queue belongs to the owner of the directory that it is made in. That user must be able to read the backup.\n' +
     'Exit codes: 0 fine, 1 something is wrong with the backup or the disk, 2 usage.',
   run: (args) => runIn(args, processSurroundings()),
   runIn,

@@ -1,5 +1,5 @@
-/** Parameters that a reload does not take up: lanes and the memory of messages are made
- * of them. Pure. */
+/** The parameters that a reload does not apply: lanes and the memory of messages are made of them.
+ * Pure. */
 
 /** @see src/scheduler/reconfigure.ts */
 const fixed =

@@ -1,4 +1,4 @@
-/** What parameters of main.cf are here that `-o` does not take. */
+/** The options that stand for parameters of main.cf which `-o` does not take. */
 export const otherNames: Readonly<Record<string, string>> = {
   alias_database: '--aliases',
   alias_maps: '--aliases',

@@ -1,4 +1,4 @@
-/** Which names of transports would be taken for the beginning of a parameter's name. Pure. */
+/** Finds names of transports with which a parameter's name would begin. Pure. */
 import { checkedParameters } from '../../../src/scheduler/parameter-bounds.js'
 
 /** What parameters begin with that are not a transport's own. */

@@ -6,7 +6,7 @@ export const transportUsual = 'smtp'
 export const transportRelay = 'relay'
 /** Of mail that stays here, where there are Maildirs: a line `PATTERN maildir:`. */
 export const transportLocal = 'maildir'
-/** Of mail for who keeps mailboxes: a line `PATTERN lmtp:SERVER`. */
+/** Of mail for a server of mailboxes: a line `PATTERN lmtp:SERVER`. */
 export const transportLmtp = 'lmtp'
 /** Of mail for programs: a line `PATTERN pipe:COMMAND`. */
 export const transportPipe = 'pipe'

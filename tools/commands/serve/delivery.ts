@@ -1,5 +1,5 @@
-/** Where the mail of `serve` goes, to one server, to the servers of each domain, or to Maildirs,
- * some of it or all, and when it is tried again.
+/** The options of `serve` for outgoing mail: to one server, to the servers of each domain, or to
+ * Maildirs; and when it is tried again.
  * Invariant: the relay alone hears the password, and over TLS that verifies: a table that says
  * otherwise is none. */
 import { comparableDomainOf } from '../../../src/base/mail-address.js'

@@ -216,7 +216,7 @@ export class RelayHttp {
 
 const othersMay = 0o077
 
-/** The token of who may read the queue's files, made at the first start.
+/** The token for users that may read the queue's files, made at the first start.
  * @throws UsageError when others may read it; the system's error */
 async function ownToken(path: string): Promise<string> {
   const found = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

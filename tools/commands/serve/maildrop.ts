@@ -1,4 +1,4 @@
-/** What `serve` does with mail that programs have left in `maildrop/` while no relay ran. */
+/** Submits mail that programs have left in `maildrop/` while no relay ran. */
 import type { Logger } from 'pino'
 import { makeMaildrop } from '../../../src/relay/maildrop/maildrop-file.js'
 import { Pickup, type PickupOptions } from '../../../src/relay/maildrop/pickup.js'

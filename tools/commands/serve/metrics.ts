@@ -31,7 +31,7 @@ type Registered = (
   lastReload: () => LastReload,
 ) => Registry
 
-/** Who does not ask for numbers does not pay for them: the library is loaded only here. */
+/** A relay without metrics does not pay for them: the library is loaded only here. */
 export async function loadMetrics(): Promise<Registered> {
   const [{ prometheus }, { collectDefaultMetrics, Gauge }] = await Promise.all([
     import('../../../src/adapters/prometheus.js'),

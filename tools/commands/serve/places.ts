@@ -1,4 +1,5 @@
-/** The places that `serve` is given, looked at before anything is made, and told when they answer.
+/** The addresses and directories that `serve` is given: tried before anything is made, and shown
+ * when they answer.
  * Invariant: a trial leaves nothing behind, and its error names the option. A host that is a name
  * is all of its addresses, as for Postfix and nginx. Between the trial of a port and its use
  * another process may take it: then the queue is there already, and the system's error is shown. */

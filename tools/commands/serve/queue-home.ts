@@ -1,4 +1,4 @@
-/** Where the queue of a relay lies: in a directory, or in a store.
+/** The home of a relay's queue: a directory, or a store.
  * Invariant: only a queue in a directory has sockets and a maildrop beside it; a store
  * carries calls instead of the control socket. */
 import { basename, resolve } from 'node:path'

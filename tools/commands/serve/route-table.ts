@@ -1,5 +1,5 @@
-/** Which mail of `serve` goes another way than the rest, as Postfix's transport(5) has it: a line
- * is `PATTERN NAME:NEXTHOP`. Pure.
+/** The table of `serve --routes`, like Postfix's transport(5): a line is `PATTERN NAME:NEXTHOP`.
+ * Pure.
  * Invariant: of several patterns the narrowest says, and what a line leaves out is as
  * without the table. */
 import { commandWords } from '../../../src/policy/command-words.js'

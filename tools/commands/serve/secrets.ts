@@ -1,5 +1,5 @@
-/** The files that `serve` reads before it opens anything, and again at each reload: certificate,
- * users, relay domains, aliases, and its password at the relay.
+/** Reads single files of `serve`: certificate, users, relay domains, aliases, and the password at
+ * the relay.
  * Invariant: a password is never an argument, where every user of the machine could read it. */
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'

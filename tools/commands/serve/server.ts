@@ -1,4 +1,4 @@
-/** How `serve` takes mail: ports, trusted networks, limits of clients.
+/** The options of `serve` for incoming mail: ports, trusted networks, limits of clients.
  * Invariant: everything is read from options, and refused, before a port is opened. What is read
  * from files stands in serve-tables.ts. */
 import { availableParallelism } from 'node:os'

@@ -1,4 +1,4 @@
-/** How SIGTERM and SIGINT end the relay.
+/** Ends the relay at SIGTERM or SIGINT.
  * Invariant: it stops by a crash, as always, and nothing is written for it. Before that its ports
  * are closed, no delivery begins, and those under way get `--stop-timeout` to end, so that the next
  * start does not make them again. A second signal crashes it at once. */

@@ -1,4 +1,4 @@
-/** The files that `serve` is given, read at its start and again at each reload.
+/** All files of `serve` together, read at the start and again at each reload.
  * Invariant: nothing is made of any of them before all are right, and what a reload has taken up
  * the next start takes, too: it is checked as there. Of options that stand in the file of --config
  * a reload takes up parameters (-o) alone. */

@@ -1,4 +1,4 @@
-/** What a store has done for a relay's queue, as metrics. */
+/** The metrics of a store, for a relay's queue. */
 import type { Registry } from 'prom-client'
 import type { Named } from '../../../src/adapters/metrics.js'
 import type { StoreDisk } from '../../../src/store/store-disk.js'

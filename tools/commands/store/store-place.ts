@@ -1,4 +1,4 @@
-/** Which store a command is about.
+/** Finds the store that a command is about.
  * Invariant: named by --store or by the environment, never guessed. */
 import process from 'node:process'
 import { isStoreUrl } from '../../../src/store/is-store-url.js'
