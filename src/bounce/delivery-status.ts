@@ -2,7 +2,7 @@
  * Invariant: one group of fields for the message and one for each recipient, in their order; one
  * field per line however long and strange its value was. It is ASCII unless `isGlobal`.
  * @see RFC 3464; RFC 6533 for addresses and text outside ASCII */
-import { remoteBytesMax, remoteMta, remoteWords } from '../base/remote-words.js'
+import { remoteBytesMax, remoteMta, reasonParts } from '../base/remote-reply.js'
 import { mailDate, reasonBytesMax } from './report-text.js'
 import type { ReportedRecipient, ReportInput } from './report-input.js'
 import { asciiOnly, fold, isAscii, oneLine } from './safe-text.js'
@@ -56,7 +56,7 @@ function recipientFields(recipient: ReportedRecipient, input: ReportInput, words
     ? recipient.status
     : { failed: '5.0.0', delayed: '4.0.0', delivered: '2.0.0', relayed: '2.0.0' }[action]
   const { remote } = recipient
-  const reply = remote === undefined ? undefined : remoteWords(recipient.reason)?.reply
+  const reply = remote === undefined ? undefined : reasonParts(recipient.reason)?.reply
   const mta = remote === undefined ? undefined : remoteMta(oneLine(remote, remoteBytesMax))
   const diagnostic = words(reply ?? recipient.reason, reasonBytesMax)
   const fields = [

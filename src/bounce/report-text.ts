@@ -1,6 +1,6 @@
 /** The part of a report for people: what happened to which recipients, why, and what can be done.
  * Invariant: each recipient's address begins a line, and nothing foreign does. */
-import { remoteBytesMax, remoteWords } from '../base/remote-words.js'
+import { remoteBytesMax, reasonParts } from '../base/remote-reply.js'
 import { nounText } from '../base/text.js'
 import type { ReportedRecipient, ReportInput } from './report-input.js'
 import { fold, oneLine } from './safe-text.js'
@@ -57,7 +57,7 @@ function section(heading: string, recipients: readonly ReportedRecipient[]): str
 }
 
 function entry({ address, status, reason, remote }: ReportedRecipient): string {
-  const words = remote === undefined ? undefined : remoteWords(reason)
+  const words = remote === undefined ? undefined : reasonParts(reason)
   const text =
     words === undefined
       ? reason

@@ -6,7 +6,7 @@
 import { isError, isProgramError } from '../base/realms.js'
 import { InvariantError } from '../base/assert.js'
 import { countText, ownText } from '../base/text.js'
-import { remoteBytesMax } from '../base/remote-words.js'
+import { remoteBytesMax } from '../base/remote-reply.js'
 import { isWaybillError, type WaybillError } from '../errors.js'
 import type { Outcome, OutcomeTls, SiteTrouble } from './transport.js'
 
@@ -49,7 +49,7 @@ export function reportOfError(error: unknown, recipientCount: number): Report {
     return reportOfThrown(error, recipientCount)
   } catch {
     // An attempt gets its outcome even if the error's name, message or prototype are hostile.
-    return brokenReport(`it threw ${textOfThrown(error)}`, recipientCount)
+    return brokenReport(`it threw ${safeThrownText(error)}`, recipientCount)
   }
 }
 
@@ -58,7 +58,7 @@ function reportOfThrown(error: unknown, recipientCount: number): Report {
     return brokenReport(`${error.name}: ${error.message}${placeOf(error)}`, recipientCount, error)
   }
   if (isWaybillError(error)) return queueErrorReport(error, recipientCount)
-  return reportOf({ kind: 'site', status: '4.3.0', reason: textOfThrown(error) }, recipientCount)
+  return reportOf({ kind: 'site', status: '4.3.0', reason: safeThrownText(error) }, recipientCount)
 }
 
 function reportOfMany(answers: readonly unknown[], recipientCount: number): Report {
@@ -179,7 +179,7 @@ export function textOf(value: unknown, charsMax: number = textCharsMax): string 
 }
 
 /** A thrown value as a string. */
-export function textOfThrown(error: unknown): string {
+export function safeThrownText(error: unknown): string {
   try {
     return textOf(isError(error) ? error.message || error.name : error)
   } catch {

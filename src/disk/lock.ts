@@ -15,7 +15,7 @@ import { isMainThread } from 'node:worker_threads'
 import { WaybillError } from '../errors.js'
 import { diskFailure } from './failure.js'
 import { fileSystemWarnings } from './file-system.js'
-import { giveTo, heirOf } from './heir.js'
+import { giveTo, fileOwnerOf } from './file-owner.js'
 import { checkQueueDirectory, noFollow } from './safe-directory.js'
 
 export interface Lock {
@@ -76,12 +76,12 @@ export async function takeLock(path: string, tryLock: TryLock = usualLock()): Pr
 /** Also that of an earlier process, which did not; but no file that another user has put there:
  * nothing is in it but a pid, and it has no second name. @throws the system's error */
 async function giveLock(directory: string, descriptor: number): Promise<void> {
-  const heir = await heirOf(directory)
-  if (heir === undefined) return
+  const owner = await fileOwnerOf(directory)
+  if (owner === undefined) return
   const { nlink, size } = fs.fstatSync(descriptor)
   if (nlink > 1 || size > pidBytesMax) return
   await new Promise<void>((resolve, reject) =>
-    giveTo(heir, descriptor, (error) => (error === null ? resolve() : reject(error))),
+    giveTo(owner, descriptor, (error) => (error === null ? resolve() : reject(error))),
   )
 }
 

@@ -8,7 +8,7 @@ import { dirname, resolve } from 'node:path'
 import { isWaybillError } from '../errors.js'
 import { Calls } from './calls.js'
 import type { Disk, DiskFile, DiskSpace, FileStatus, LockReport, OpenMode } from './disk.js'
-import { giveTo, heirOf, type Heir } from './heir.js'
+import { giveTo, fileOwnerOf, type FileOwner } from './file-owner.js'
 import { takeLock, whenReleased, type Lock } from './lock.js'
 import { NodeFile } from './node-file.js'
 import { noFollow } from './safe-directory.js'
@@ -31,7 +31,7 @@ class NodeDisk implements Disk {
   readonly #calls: Calls
   readonly #descriptors = new Set<number>()
   readonly #locks: Lock[] = []
-  #heir: Promise<Heir | undefined> | undefined
+  #fileOwner: Promise<FileOwner | undefined> | undefined
   #isAbandoned = false
 
   constructor(root: string) {
@@ -158,16 +158,16 @@ class NodeDisk implements Disk {
   }
 
   async #give(path: string, descriptor: number): Promise<void> {
-    const heir = await (this.#heir ??= heirOf(this.#root))
-    if (heir !== undefined)
-      await this.#calls.runVoid('open', path, (answer) => giveTo(heir, descriptor, answer))
+    const owner = await (this.#fileOwner ??= fileOwnerOf(this.#root))
+    if (owner !== undefined)
+      await this.#calls.runVoid('open', path, (answer) => giveTo(owner, descriptor, answer))
   }
 
   async #giveDirectory(path: string): Promise<void> {
-    const heir = await (this.#heir ??= heirOf(this.#root))
-    if (heir === undefined) return
+    const owner = await (this.#fileOwner ??= fileOwnerOf(this.#root))
+    if (owner === undefined) return
     const descriptor = await this.#open(path, this.#at(path), O_RDONLY | O_DIRECTORY | noFollow)
-    await this.#thenClose('open', path, descriptor, (answer) => giveTo(heir, descriptor, answer))
+    await this.#thenClose('open', path, descriptor, (answer) => giveTo(owner, descriptor, answer))
   }
 
   async #syncDirectory(absolute: string, path: string): Promise<void> {

@@ -60,7 +60,7 @@ export class Engine {
     this.reclaim = new Reclaim(parts)
     this.#outliving = new Outliving(parts.journal, () => this.reclaim.isFull)
     this.settle = new Settle(parts, this.#orders, {
-      unvouchedMax: options.activeCountMax,
+      untrustedMax: options.activeCountMax,
       isFull: () => this.reclaim.isFull,
       isHopeless: (message) =>
         this.reclaim.isFull && (message.start === nowhere || this.#orders.of(message) !== undefined),
@@ -69,7 +69,7 @@ export class Engine {
         this.checkpointer.want()
       },
       onReplacement: (intervalMs) => {
-        const isMany = this.settle.room.unvouchedCount >= options.activeCountMax / 2
+        const isMany = this.settle.room.untrustedCount >= options.activeCountMax / 2
         this.checkpointer.want(isMany ? 0 : intervalMs)
       },
       outlived: () => {

@@ -4,7 +4,7 @@
  * Invariant: a word is printable and has no blank, a text has no line end, whatever a message or a
  * remote server says; what is read is checked, and bounded by the caller. */
 import { isIn } from '../base/ranges.js'
-import { reasonText } from '../base/remote-words.js'
+import { reasonText } from '../base/remote-reply.js'
 import type { ListedMessage } from '../admin/select/listing.js'
 import { WaybillError } from '../errors.js'
 import type { Reading } from './reading.js'

@@ -12,7 +12,7 @@ import { abandonedFailure, diskFailure } from '../disk/failure.js'
 import { isWaybillError, type WaybillError } from '../errors.js'
 import type { CallStore, OwnLife } from './calls.js'
 import { Lease } from './lease.js'
-import { Looks } from './looks.js'
+import { ReadConnection } from './read-connection.js'
 import { newStatistics, type StoreEvent, type StoreStatistics } from './statistics.js'
 import {
   done,
@@ -67,7 +67,7 @@ export class StoreDisk implements Disk {
   readonly statistics: StoreStatistics = newStatistics()
   readonly #options: StoreDiskOptions
   readonly #clock: Clock
-  readonly #looks: Looks
+  readonly #reads: ReadConnection
   /** Open for writing, by their numbers. */
   readonly #states = new Map<number, FileState>()
   #owned: Owned | undefined
@@ -79,7 +79,7 @@ export class StoreDisk implements Disk {
   constructor(options: StoreDiskOptions) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    this.#looks = new Looks(options.store, options.queue, this.#clock, options.resumeMs)
+    this.#reads = new ReadConnection(options.store, options.queue, this.#clock, options.resumeMs)
   }
 
   /** Of the store, for errors and logs. */
@@ -212,7 +212,7 @@ export class StoreDisk implements Disk {
     if (this.#isAbandoned) return
     this.#isAbandoned = true
     this.#owned?.lease.abandon(abandonedFailure('', ''))
-    this.#looks.close()
+    this.#reads.close()
   }
 
   async #take(onLost: ((error: WaybillError) => void) | undefined): Promise<Owned> {
@@ -258,7 +258,7 @@ export class StoreDisk implements Disk {
   async #queue(): Promise<{ readonly queue: number; readonly quotaBytes: number }> {
     if (this.#owned !== undefined) return this.#owned.lease.queue
     this.#check('list', '')
-    const row = await this.#looks.queue()
+    const row = await this.#reads.queue()
     if (row === undefined) throw noQueue(this.#options.store, this.#options.queue)
     return row
   }
@@ -282,7 +282,7 @@ export class StoreDisk implements Disk {
     this.#check(operation, path)
     const { queue } = await this.#queue()
     const asked = (session: Session): Promise<Answer<T>> => question(session, queue)
-    const answer = await (this.#owned === undefined ? this.#looks.ask(asked) : this.#owned.lease.ask(asked))
+    const answer = await (this.#owned === undefined ? this.#reads.ask(asked) : this.#owned.lease.ask(asked))
     this.#check(operation, path)
     if (answer.kind === 'done') return answer.value
     if (answer.kind === 'unknown') throw answer.error

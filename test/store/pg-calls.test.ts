@@ -11,7 +11,7 @@ import { openQueueDisk } from '../../tools/commands/cli/queue-disk.js'
 import { hold } from '../../tools/commands/operate/hold.js'
 import { release } from '../../tools/commands/operate/release.js'
 import { reload } from '../../tools/commands/operate/reload.js'
-import type { OperatingCommand } from '../../tools/commands/operate/operating.js'
+import type { OperatingCommand } from '../../tools/commands/operate/operating-command.js'
 import { command } from '../inspect/commanded.js'
 
 const missing = postgresMissing()

@@ -5,14 +5,14 @@ export const messageMutations: readonly Mutation[] = [
   one(
     'runner-past-checkpoint',
     'nothing is started behind the checkpointed end of a lane',
-    'engine/start/waiting.js',
+    'engine/start/waiting-messages.js',
     'journal.durableEnd : lane.trustedEnd;',
     'journal.durableEnd : lane.logs.envelopes.end;',
   ),
   one(
     'runner-past-durable',
     'the incoming runner starts only what is durable',
-    'engine/start/waiting.js',
+    'engine/start/waiting-messages.js',
     'journal.durableEnd : lane.trustedEnd;',
     'journal.end : lane.trustedEnd;',
   ),
@@ -76,7 +76,7 @@ export const messageMutations: readonly Mutation[] = [
   one(
     'verb-does-not-look-again',
     'a verb acts on what waits in the step in which it acts',
-    'engine/start/waiting.js',
+    'engine/start/waiting-messages.js',
     '!lane.marks.has(place.position) &&',
     '',
   ),

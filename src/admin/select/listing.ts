@@ -24,7 +24,7 @@ import {
   selectsUnread,
   type Selector,
 } from './selector.js'
-import { Stretch, type WaitingMessage } from '../../engine/start/waiting.js'
+import { Stretch, type WaitingMessage } from '../../engine/start/waiting-messages.js'
 import { checkAllRead, WalkDamage } from './walk-damage.js'
 
 export type { ListedMessage }

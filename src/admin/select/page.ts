@@ -10,7 +10,7 @@ import type { ActiveMessage } from '../../active/active-message.js'
 import type { Lane } from '../../lane/lane.js'
 import type { Engine } from '../../engine/engine.js'
 import type { Parts } from '../../engine/life/parts.js'
-import { Stretch, type WantedTest } from '../../engine/start/waiting.js'
+import { Stretch, type WantedTest } from '../../engine/start/waiting-messages.js'
 import { pinSegments, unpinSegments } from '../../engine/checkpoint/pinning.js'
 import type { EnvelopeFacts } from '../../record/encoded-envelope.js'
 import {

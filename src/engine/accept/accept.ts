@@ -15,7 +15,7 @@ import { appendGroup, messageGroup, type MessageGroup } from '../message/message
 import type { Parts } from '../life/parts.js'
 import { DataCheck } from './data-check.js'
 import { checkFits } from './group-fits.js'
-import { Inflow, type Progress } from './inflow.js'
+import { SettlingPace, type Progress } from './settling-pace.js'
 import { PlainMail } from './plain-mail.js'
 import { RoomTurns } from './room-turns.js'
 import { SpaceWatch } from './space-watch.js'
@@ -59,7 +59,7 @@ export class Accept {
   readonly #turns = new RoomTurns()
   readonly #plain: PlainMail
   readonly #options: AcceptOptions
-  readonly #inflow = new Inflow()
+  readonly #pace = new SettlingPace()
   #durableEnd: Position = nowhere
   #settlesSoon = false
 
@@ -129,7 +129,7 @@ export class Accept {
 
   #settleSome(): void {
     const { settledCount } = this.#tickets
-    this.#settle(this.#inflow.next({ ...this.#options.progress(), settledCount }))
+    this.#settle(this.#pace.next({ ...this.#options.progress(), settledCount }))
   }
 
   #settle(recipientCount: number): void {

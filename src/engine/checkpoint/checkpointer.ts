@@ -144,7 +144,7 @@ export class Checkpointer {
     if (life.isOver) return
     this.#groupCount = Math.max(this.#groupCount, captured.groupCount + 1)
     for (const { lane, envelopesEnd } of captured.checkpoint.lanes) lanes.get(lane).trustedEnd = envelopesEnd
-    keys.vouched()
+    keys.checkpointed()
     this.#suffix = captured.checkpoint.suffix
     this.#count++
     this.#options.onDurable()

@@ -22,7 +22,7 @@ import {
 } from '../../scheduler/scheduler.js'
 import type { Rate } from '../../policy/rate.js'
 import type { SlowedNexthop } from '../../policy/sending-limits.js'
-import type { Progress } from '../accept/inflow.js'
+import type { Progress } from '../accept/settling-pace.js'
 import { Caution } from './caution.js'
 import { requestOf, traceOf } from './delivery-request.js'
 import { byWallClock, withLimits, withSuspensions } from './destinations-now.js'

@@ -5,7 +5,7 @@
  * Without limits this costs one comparison for each delivery. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import { Turns } from '../../active/turns.js'
-import { textOfThrown } from '../../delivery/outcome.js'
+import { safeThrownText } from '../../delivery/outcome.js'
 import type { Rate } from '../../policy/rate.js'
 import type { Coming } from '../../policy/rate-bucket.js'
 import { SendingLimits, siteKey, type SlowedNexthop } from '../../policy/sending-limits.js'
@@ -134,7 +134,7 @@ export class Limited {
     } catch (error) {
       this.#parts.events.emit('warning', {
         code: 'TRANSPORT_DEFECT',
-        message: `transport ${transport} does not say where its mail leaves from: ${textOfThrown(error)}`,
+        message: `transport ${transport} does not say where its mail leaves from: ${safeThrownText(error)}`,
       })
       return []
     }

@@ -4,7 +4,7 @@
  * frames when they are needed, and forgotten with their outcome. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import { comparableDomain } from '../../base/mail-address.js'
-import { textOf, textOfThrown } from '../../delivery/outcome.js'
+import { textOf, safeThrownText } from '../../delivery/outcome.js'
 import { isWaybillError } from '../../errors.js'
 import type { DeferReason, RecipientBatch, SchedulerRecipient } from '../../scheduler/scheduler.js'
 import type { Job } from './job.js'
@@ -115,7 +115,7 @@ export class RecipientBatches {
         options.retry.limitsFor(transport, nexthop)?.queueonly !== true || isAskedFor(job.message, nexthop)
       if (isAsked) return { index, address, transport, nexthop }
     } catch (error) {
-      reason = { status: '4.3.5', text: textOf(`no route: ${textOfThrown(error)}`) }
+      reason = { status: '4.3.5', text: textOf(`no route: ${safeThrownText(error)}`) }
       this.#mistakes.tell(error, job.message.envelope.id)
     }
     this.#outlet.putOff(job, index, reason)

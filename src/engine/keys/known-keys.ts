@@ -172,7 +172,7 @@ export class KnownKeys {
   }
 
   /** The captured checkpoint is durable. */
-  vouched(): void {
+  checkpointed(): void {
     for (const recorded of this.#recorded) {
       this.#add(recorded, recorded.place)
       if (this.#fresh.get(recorded.key) === recorded) this.#fresh.delete(recorded.key)

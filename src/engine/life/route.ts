@@ -3,7 +3,7 @@
 import { isProgramError } from '../../base/realms.js'
 import type { MessageId } from '../../base/message-id.js'
 import { notAwaited } from '../../delivery/call-listener.js'
-import { textOfThrown } from '../../delivery/outcome.js'
+import { safeThrownText } from '../../delivery/outcome.js'
 import type { Envelope } from '../../record/envelope.js'
 import type { QueueEmitter } from './events.js'
 import type { EngineOptions, Route } from './options.js'
@@ -46,7 +46,7 @@ export class RouteMistakes {
   /** @param error of `routeOf`; one without a mistake says that there is no route */
   tell(error: unknown, id: MessageId): void {
     if (!isProgramError(error) || error.cause !== undefined) return
-    const message = `route: ${textOfThrown(error)}`
+    const message = `route: ${safeThrownText(error)}`
     if (this.#told.has(message) || this.#told.size === mistakesMax) return
     this.#told.add(message)
     this.#events.tellMistake({ code: 'ROUTE_DEFECT', message, id })

@@ -21,7 +21,7 @@ import type { OutcomeNote } from '../../record/outcome-note.js'
 import type { EngineOptions } from '../life/options.js'
 import { appendGroup, messageGroup, type MessageGroup } from '../message/message-group.js'
 import type { Parts } from '../life/parts.js'
-import { waits } from '../start/waiting.js'
+import { waits } from '../start/waiting-messages.js'
 
 export interface Report {
   readonly group: MessageGroup

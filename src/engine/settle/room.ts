@@ -56,7 +56,7 @@ export interface RoomCallbacks {
   /** Nobody waits for room for it: the disk is full, and it is an operator's order. */
   readonly isHopeless: (message: ActiveMessage) => boolean
   /** Bound of replacements that are not trusted yet. */
-  readonly unvouchedMax: number
+  readonly untrustedMax: number
 }
 
 export class Room {
@@ -64,7 +64,7 @@ export class Room {
   readonly #callbacks: RoomCallbacks
   readonly #waiting: (() => void)[] = []
   /** Replacements appended since the last capture, and since the one before. */
-  #unvouched = 0
+  #untrusted = 0
   #captured = 0
   /** The needs of messages that found too little room. */
   readonly #lacked = new WeakMap<ActiveMessage, Need & { readonly kind: string }>()
@@ -75,18 +75,18 @@ export class Room {
   }
 
   /** Replacements that are not trusted yet. */
-  get unvouchedCount(): number {
-    return this.#unvouched + this.#captured
+  get untrustedCount(): number {
+    return this.#untrusted + this.#captured
   }
 
   /** A checkpoint is being captured: it will make present appends trusted. */
   capture(): void {
-    this.#captured += this.#unvouched
-    this.#unvouched = 0
+    this.#captured += this.#untrusted
+    this.#untrusted = 0
   }
 
   /** The captured checkpoint is durable. */
-  vouched(): void {
+  checkpointed(): void {
     this.#captured = 0
   }
 
@@ -127,7 +127,7 @@ export class Room {
     const { life } = this.#parts
     while (isStill()) {
       if (this.#canStart(message) && this.#has(target, need)) {
-        if (target?.logs !== undefined) this.#unvouched++
+        if (target?.logs !== undefined) this.#untrusted++
         // What goes wrong here, some of it appended, is no trouble of this message that could be
         // looked at again.
         life.guard(append)
@@ -167,7 +167,7 @@ export class Room {
     const { envelopes, data } = target.logs
     const marks = marksBytes(this.#parts, target, 1) + markReserveBytes(target)
     return (
-      this.unvouchedCount < this.#callbacks.unvouchedMax &&
+      this.untrustedCount < this.#callbacks.untrustedMax &&
       envelopes.hasRoom(envelopeBytes + marks) &&
       (dataBytes === 0 || data.hasRoom(dataBytes))
     )

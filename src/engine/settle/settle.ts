@@ -22,7 +22,7 @@ import type { Parts } from '../life/parts.js'
 import { settleDecision, turnDecision, type SettleFacts } from './decide.js'
 import { lookAgainMs, tellTrouble } from '../life/trouble.js'
 import { giveUp, deferredOf } from './deferred.js'
-import { waits } from '../start/waiting.js'
+import { waits } from '../start/waiting-messages.js'
 
 /** A message that a limit keeps is looked at again within the policy's longest interval, or within
  * this, milliseconds: it may be too old. */
@@ -133,7 +133,7 @@ export class Settle {
 
   /** A checkpoint is durable: lanes are trusted further. */
   checkpointed(): void {
-    this.room.vouched()
+    this.room.checkpointed()
     this.#moveOld()
     this.roomChanged()
   }

@@ -16,7 +16,7 @@ import { asideMsMax } from '../schedule/hop.js'
 import { dataPosition, pinSegments } from '../checkpoint/pinning.js'
 import { LaneReading } from './lane-reading.js'
 import type { Parts } from '../life/parts.js'
-import { trustedEndOf, waits, type WaitingMessage } from './waiting.js'
+import { trustedEndOf, waits, type WaitingMessage } from './waiting-messages.js'
 
 /** Messages started in one turn of the event loop. */
 const startsPerTurnMax = 1000

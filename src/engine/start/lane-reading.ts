@@ -9,7 +9,7 @@ import { decodeEnvelope } from '../../record/envelope.js'
 import { classAt, kindAt, kinds, payloadAt, payloadBytesAt, timeAt } from '../../record/frame.js'
 import { readMarks } from '../../recovery/read-suffix.js'
 import type { Parts } from '../life/parts.js'
-import { trustedEndOf } from './waiting.js'
+import { trustedEndOf } from './waiting-messages.js'
 
 /** A lane is read on when so few candidates are left. */
 const readAheadLow = 32

@@ -1,5 +1,5 @@
 /** Agents of one command.
- * Invariant: work goes to an agent that is idle; else to a new one, while the house lets it
+ * Invariant: work goes to an agent that is idle; else to a new one, while its owner lets it
  * start one; else to the one with the least to do, where `overfeed` lets it have more; else it
  * waits its turn. */
 import { AgentProcess, type AgentProgram } from './agent-process.js'
@@ -16,8 +16,8 @@ export interface PoolOptions {
   readonly overfeed: number
 }
 
-/** What a pool asks of the house. */
-export interface PoolHouse {
+/** What a pool asks of the owner of all pools. */
+export interface PoolOwner {
   readonly guard: AgentGuard
   /** @returns milliseconds until one more agent may start; Infinity: when another ends */
   startsInMs(pool: AgentPool): number
@@ -32,16 +32,16 @@ const restMs = 1000
 export class AgentPool {
   readonly options: PoolOptions
   readonly agents: Set<AgentProcess> = new Set()
-  readonly #house: PoolHouse
+  readonly #owner: PoolOwner
   readonly #waiting: AgentWork[] = []
   /** Agents that each ring may have; together, what the pool may have. */
   readonly #rings = new Map<string, number>()
   #restsUntilMs = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(options: PoolOptions, house: PoolHouse) {
+  constructor(options: PoolOptions, owner: PoolOwner) {
     this.options = options
-    this.#house = house
+    this.#owner = owner
   }
 
   get isUsed(): boolean {
@@ -108,7 +108,7 @@ export class AgentPool {
     // The one that was busy last: the others may come to their end.
     const idle = able.filter(({ isIdle }) => isIdle).sort((a, b) => b.idleSinceMs - a.idleSinceMs)[0]
     if (idle !== undefined) return idle
-    const inMs = Math.max(this.#house.startsInMs(this), this.#restsUntilMs - performance.now())
+    const inMs = Math.max(this.#owner.startsInMs(this), this.#restsUntilMs - performance.now())
     if (this.agents.size < this.#agentCountMax && inMs <= 0) return this.#start()
     const least = able.sort((a, b) => a.works.length - b.works.length)[0]
     if (least !== undefined && least.works.length <= this.options.overfeed) return least
@@ -122,21 +122,21 @@ export class AgentPool {
   }
 
   #start(): AgentProcess {
-    const agent: AgentProcess = new AgentProcess(this.options.program, this.#house.guard, {
+    const agent: AgentProcess = new AgentProcess(this.options.program, this.#owner.guard, {
       onDone: () => {
         this.pump()
-        this.#house.changed()
+        this.#owner.changed()
       },
       onEnd: (left) => {
         this.agents.delete(agent)
         if (!agent.hasWorked) this.#restsUntilMs = performance.now() + restMs
         this.#waiting.unshift(...left)
         this.pump()
-        this.#house.changed()
+        this.#owner.changed()
       },
     })
     this.agents.add(agent)
-    this.#house.started()
+    this.#owner.started()
     return agent
   }
 }

@@ -4,7 +4,7 @@
  * end. Then its group is killed, and work without a report is put off. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Writable } from 'node:stream'
-import { textOf, textOfThrown } from '../../delivery/outcome.js'
+import { textOf, safeThrownText } from '../../delivery/outcome.js'
 import type { AgentAccount } from './agent-account.js'
 import { unrefPipe, type AgentGuard } from './agent-guard.js'
 import { isComment, lineLengthMax, readReport, requestHead } from './agent-protocol.js'
@@ -79,7 +79,7 @@ export class AgentProcess {
       ...(account === undefined ? undefined : { uid: account.uid, gid: account.gid }),
     })
     this.#child = child
-    child.on('error', (error) => this.#ended(`it cannot be started: ${textOfThrown(error)}`, false))
+    child.on('error', (error) => this.#ended(`it cannot be started: ${safeThrownText(error)}`, false))
     child.on('exit', (code, signal) => this.#exited(code, signal))
     for (const pipe of child.stdio) {
       pipe?.on('error', () => undefined)
@@ -152,7 +152,7 @@ export class AgentProcess {
       work.isWritten = true
     } catch (error) {
       // What was written of it is no message.
-      this.kill(`its data cannot be read: ${textOfThrown(error)}`)
+      this.kill(`its data cannot be read: ${safeThrownText(error)}`)
     }
   }
 

@@ -15,7 +15,7 @@ import type { ZmailerSettings } from '../../policy/zmailer-clauses.js'
 import { agentCountDefault } from '../../policy/zmailer-lookup.js'
 import type { ZmailerPolicy } from '../../policy/zmailer-policy.js'
 import { accountOf, type AgentAccount } from './agent-account.js'
-import { AgentHouse } from './agent-house.js'
+import { AgentPools } from './agent-pools.js'
 import type { PoolOptions } from './agent-pool.js'
 import { agentPath, agentTimeoutMs, startsPerSecondUsual } from './pipe-transport.js'
 
@@ -45,7 +45,7 @@ const hostPattern = /^(?!-)(?!.*\.\.)[\w.:[\]-]+$/
 
 export class ClauseAgents {
   readonly #options: ClauseAgentsOptions
-  readonly #house: AgentHouse
+  readonly #pools: AgentPools
   readonly #accounts = new Map<string, Promise<AgentAccount | undefined>>()
   #userCount = 0
 
@@ -53,12 +53,12 @@ export class ClauseAgents {
   constructor(options: ClauseAgentsOptions) {
     checkOptionNames(options, optionNames)
     this.#options = options
-    this.#house = new AgentHouse({ startsPerSecondMax: options.startsPerSecondMax ?? startsPerSecondUsual })
+    this.#pools = new AgentPools({ startsPerSecondMax: options.startsPerSecondMax ?? startsPerSecondUsual })
   }
 
   /** Agents that there are, idle or not. */
   get agentCount(): number {
-    return this.#house.agentCount
+    return this.#pools.agentCount
   }
 
   /** Are the programs there, and the users? @throws WaybillError POLICY_INVALID with
@@ -95,7 +95,7 @@ export class ClauseAgents {
       },
       close: () => {
         transport.close?.()
-        if (--this.#userCount === 0) this.#house.close()
+        if (--this.#userCount === 0) this.#pools.close()
       },
     }
   }
@@ -104,7 +104,7 @@ export class ClauseAgents {
     channel: string,
     settings: ZmailerSettings,
     ...[request, signal]: Parameters<Transport['deliver']>
-  ): ReturnType<AgentHouse['deliver']> {
+  ): ReturnType<AgentPools['deliver']> {
     const { command, user, group, bychannel } = settings
     // The sender of a message may choose its destination: no option of a program, and no path.
     if (command.includes('$host') && !hostPattern.test(request.nexthop))
@@ -117,7 +117,7 @@ export class ClauseAgents {
     const key = JSON.stringify([words, account, bychannel ? channel : ''])
     const options = (): PoolOptions => this.#poolOf(words, account, settings, channel)
     const bounds = { ring, agentCountMax: settings.maxring || agentCountDefault }
-    return this.#house.deliver(key, bounds, options, { channel, request, signal })
+    return this.#pools.deliver(key, bounds, options, { channel, request, signal })
   }
 
   #poolOf(

@@ -4,7 +4,7 @@ import type { DeliveryRequest, DeliveryResult, Transport } from '../../delivery/
 import { WaybillError } from '../../errors.js'
 import { commandWords } from '../../policy/command-words.js'
 import { accountOf } from './agent-account.js'
-import { AgentHouse } from './agent-house.js'
+import { AgentPools } from './agent-pools.js'
 import type { PoolOptions } from './agent-pool.js'
 
 export interface PipeOptions {
@@ -72,15 +72,15 @@ export function pipeTransport(options: PipeOptions): Transport {
     1,
     1000,
   )
-  const house = new AgentHouse({ startsPerSecondMax })
+  const pools = new AgentPools({ startsPerSecondMax })
   let account: ReturnType<typeof accountOf> | undefined
   return {
     deliver: async (request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> => {
       const as = await (account ??= accountOf({ user, group, allowsRoot }))
       const withAccount = (): PoolOptions => ({ ...pool, program: { ...pool.program, account: as } })
-      return house.deliver('', { ring: '', agentCountMax }, withAccount, { channel, request, signal })
+      return pools.deliver('', { ring: '', agentCountMax }, withAccount, { channel, request, signal })
     },
-    close: () => house.close(),
+    close: () => pools.close(),
   }
 }
 

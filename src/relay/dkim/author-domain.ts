@@ -3,7 +3,7 @@
  * brackets behind it; a field that is a list or a group, or that the grammar (RFC 5322 §3.4) does
  * not know, is read by some so and by others so: it has none. */
 import { domainOf, isMailAddress } from '../../base/mail-address.js'
-import { asciiName } from '../tables/mail-destination.js'
+import { asciiName } from '../tables/nexthop.js'
 import type { HeaderField } from '../../base/header.js'
 
 /** Names, quoted or not, before an address in angle brackets. A comma, a colon or a semicolon makes

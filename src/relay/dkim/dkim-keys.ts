@@ -5,7 +5,7 @@
 import { createPrivateKey, KeyObject } from 'node:crypto'
 import { checkOptionNames } from '../../base/options.js'
 import { WaybillError, type Place } from '../../errors.js'
-import { asciiName } from '../tables/mail-destination.js'
+import { asciiName } from '../tables/nexthop.js'
 
 export interface DkimKey {
   /** Mail is signed with it whose author is at this domain, or at one below it that has no key

@@ -11,7 +11,7 @@ import { Resolver } from 'node:dns'
 import { connect, isIPv6, isIP } from 'node:net'
 import { thrownText } from '../../base/realms.js'
 import type { Clock } from '../../base/clock.js'
-import { nexthopParts, plainAddress } from '../tables/mail-destination.js'
+import { nexthopParts, plainAddress } from '../tables/nexthop.js'
 import {
   DnsError,
   questionMessage,

@@ -5,7 +5,7 @@
  * to trust. */
 import { atFirstUse } from '../../base/at-first-use.js'
 import { comparableDomain } from '../../base/mail-address.js'
-import { isHostName } from '../tables/mail-destination.js'
+import { isHostName } from '../tables/nexthop.js'
 
 const dnsPacket = atFirstUse<typeof import('dns-packet')>('dns-packet')
 

@@ -27,7 +27,7 @@ import { networkInterfaces } from 'node:os'
 import { comparableDomain } from '../../base/mail-address.js'
 import { below, type Prng } from '../../base/prng.js'
 import type { Outcome, SiteTrouble } from '../../delivery/transport.js'
-import { asciiName, plainAddress, type MailDestination } from '../tables/mail-destination.js'
+import { asciiName, plainAddress, type Nexthop } from '../tables/nexthop.js'
 import type { DnsAnswer, DnsQuestions, MxResolver } from './dns-questions.js'
 import { familiesOf, isReachedFrom, type SourceAddresses } from './source-addresses.js'
 
@@ -67,7 +67,7 @@ interface Host {
   readonly preference: number
 }
 
-export async function mailHosts(destination: MailDestination, port: MailHostsPort): Promise<MailHosts> {
+export async function mailHosts(destination: Nexthop, port: MailHostsPort): Promise<MailHosts> {
   if (destination.kind === 'address') {
     const { address } = destination
     if (ownAddresses(port.own, destination.port)(address)) return loops(address)

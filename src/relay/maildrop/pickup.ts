@@ -18,7 +18,12 @@ import type { RecipientTables } from '../parameters/recipient-refusal.js'
 import { dateText, messageIdOf } from '../smtp-in/received.js'
 import { plainAddress, type SubmitPort } from '../smtp-in/smtp-handlers.js'
 import { expanded } from '../tables/aliases.js'
-import { judged, refusedFor, type Judged, type RefusedRecipient } from './judged.js'
+import {
+  checkedRecipients,
+  refusedFor,
+  type CheckedRecipients,
+  type RefusedRecipient,
+} from './maildrop-recipients.js'
 import {
   idOfName,
   maildropDirectory,
@@ -181,7 +186,7 @@ export class Pickup {
   async #submitJudged({ name, mail }: Taken, id: MessageId): Promise<void> {
     const { port, hostname = machineName(), tables = noTables, sizeBytesMax } = this.#options
     const { recipientCountMax } = port.limits
-    const found = judged(mail, { hostname, tables: tables(), sizeBytesMax, recipientCountMax })
+    const found = checkedRecipients(mail, { hostname, tables: tables(), sizeBytesMax, recipientCountMax })
     const { recipients, refused } = found
     if (recipients.length === 0) return this.#submitReport(id, mail, refused)
     const reported = this.#reported.get(id)
@@ -202,7 +207,7 @@ export class Pickup {
     }
   }
 
-  async #submit(id: MessageId, mail: FoundMail, recipients: Judged['recipients']): Promise<void> {
+  async #submit(id: MessageId, mail: FoundMail, recipients: CheckedRecipients['recipients']): Promise<void> {
     const { port, hostname = machineName() } = this.#options
     const received = `Received: by ${hostname} (Waybill, from userid ${mail.uid}) id ${id};\r\n\t${dateText(this.#clock.wallMs())}\r\n`
     const submission = {

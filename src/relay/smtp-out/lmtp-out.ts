@@ -7,7 +7,7 @@ import { isAbsolute } from 'node:path'
 import type { Transport } from '../../delivery/transport.js'
 import { WaybillError } from '../../errors.js'
 import type { ClientError } from './smtp-reply.js'
-import { readDestination, type MailDestination } from '../tables/mail-destination.js'
+import { readNexthop, type Nexthop } from '../tables/nexthop.js'
 import { OutSessions, type Place } from './out-sessions.js'
 import { smtpDelivery } from './smtp-delivery.js'
 import { badNexthop, namedPlace, withDemand } from './smtp-out.js'
@@ -48,17 +48,14 @@ export function lmtpTransport({ path, ...options }: LmtpTransportOptions = {}): 
 }
 
 /** @param text a nexthop @returns undefined for what is none */
-export function lmtpServer(
-  text: string,
-  portUsual = 24,
-): { readonly path: string } | MailDestination | undefined {
-  if (!text.startsWith('unix:')) return readDestination(text.replace(/^inet:/, ''), portUsual)
+export function lmtpServer(text: string, portUsual = 24): { readonly path: string } | Nexthop | undefined {
+  if (!text.startsWith('unix:')) return readNexthop(text.replace(/^inet:/, ''), portUsual)
   const path = text.slice('unix:'.length)
   const isOne = isAbsolute(path) && !/\s/.test(path) && Buffer.byteLength(path) <= pathBytesMax
   return isOne ? { path } : undefined
 }
 
-const atPort = (server: MailDestination): Place =>
+const atPort = (server: Nexthop): Place =>
   namedPlace(server.kind === 'address' ? server.address : server.name, server.port)
 
 const atSocket = (path: string): Place => ({

@@ -17,7 +17,7 @@ import { daneDemands } from '../tls/dane-hosts.js'
 import { signerOf } from '../dkim/dkim-signer.js'
 import { DnsClient, systemDnsServers } from '../dns/dns-client.js'
 import { withQuestions } from '../dns/dns-questions.js'
-import { asciiName, readDestination, type MailDestination } from '../tables/mail-destination.js'
+import { asciiName, readNexthop, type Nexthop } from '../tables/nexthop.js'
 import { mailHosts, type MailHost, type MailHostsPort } from '../dns/mail-hosts.js'
 import { MtaSts } from '../tls/mta-sts.js'
 import { allowsMailHost, type StsPolicy } from '../tls/mta-sts-policy.js'
@@ -97,7 +97,7 @@ class MxPlaces {
 
   async placesOf(request: DeliveryRequest, signal: AbortSignal): Promise<Places> {
     const { nexthop } = request
-    const destination = readDestination(nexthop, this.#port)
+    const destination = readNexthop(nexthop, this.#port)
     if (destination === undefined)
       return forOwnDomain(request, { kind: 'failed', status: '5.1.2', reason: `${nexthop} is no domain` })
     const line = this.#policies.for(destination)
@@ -117,10 +117,7 @@ class MxPlaces {
 
   /** @returns the domain's MTA-STS policy if it is enforced; 'abandoned' if the attempt ended
    * first */
-  async #enforcedBy(
-    destination: MailDestination,
-    signal: AbortSignal,
-  ): Promise<StsPolicy | 'abandoned' | undefined> {
+  async #enforcedBy(destination: Nexthop, signal: AbortSignal): Promise<StsPolicy | 'abandoned' | undefined> {
     if (destination.kind !== 'domain' || this.#mtaSts === undefined || signal.aborted) return undefined
     const controller = new AbortController()
     const unbind = onAbort(signal, () => controller.abort())
@@ -133,7 +130,7 @@ class MxPlaces {
   }
 
   async #hostsOf(
-    destination: MailDestination,
+    destination: Nexthop,
     line: TlsPolicy | undefined,
     enforced: StsPolicy | undefined,
     signal: AbortSignal,
@@ -154,7 +151,7 @@ class MxPlaces {
 
   /** Hosts by DANE; without records, the usual ones. */
   async #provenHostsOf(
-    destination: MailDestination,
+    destination: Nexthop,
     line: TlsPolicy | undefined,
     enforced: StsPolicy | undefined,
     signal: AbortSignal,

@@ -11,7 +11,7 @@ import { isError } from '../../base/realms.js'
 import { assert } from '../../base/assert.js'
 import { isMailAddress } from '../../base/mail-address.js'
 import type { Timer } from '../../base/clock.js'
-import { andLastly, reasonText } from '../../base/remote-words.js'
+import { andLastly, reasonText } from '../../base/remote-reply.js'
 import type {
   DeliveryRequest,
   DeliveryResult,

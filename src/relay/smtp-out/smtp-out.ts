@@ -4,7 +4,7 @@
 import { isIP } from 'node:net'
 import type { Transport } from '../../delivery/transport.js'
 import { signerOf } from '../dkim/dkim-signer.js'
-import { asciiName, nexthopParts, type MailDestination } from '../tables/mail-destination.js'
+import { asciiName, nexthopParts, type Nexthop } from '../tables/nexthop.js'
 import { checkSmtpOptions, serverPoliciesOf, type SmtpTransportOptions } from './smtp-out-options.js'
 import { siteOfError } from './smtp-outcome.js'
 import { smtpDelivery, type PlacesOf } from './smtp-delivery.js'
@@ -55,7 +55,7 @@ export const badNexthop = (nexthop: string): ReturnType<typeof siteOfError> =>
 
 export function withDemand(place: Place, policies: TlsPolicies): Place {
   const { host, port } = place
-  const server: MailDestination =
+  const server: Nexthop =
     isIP(host) === 0
       ? { kind: 'host', name: asciiName(host), port }
       : { kind: 'address', address: host, port }

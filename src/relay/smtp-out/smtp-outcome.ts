@@ -5,7 +5,7 @@
 import type { DeliveryResult, Outcome, SiteTrouble } from '../../delivery/transport.js'
 import { isClosing, isReply, outcomeOfReply, siteOfReply, type ClientError } from './smtp-reply.js'
 import { withNeededQuotes } from '../../base/mail-address.js'
-import { remoteWords } from '../../base/remote-words.js'
+import { reasonParts } from '../../base/remote-reply.js'
 import type { Transaction } from './transaction.js'
 
 export function resultOf(transaction: Transaction, recipients: readonly string[]): DeliveryResult {
@@ -105,7 +105,7 @@ function contextOf({ message }: ClientError, response: string): string {
 /** Names the server: as the remote of its reply, else before our own words about it.
  * @param isNamed the server was not named by the nexthop, so own words have to name it */
 export function saidBy<T extends Outcome | SiteTrouble>(name: string, isNamed: boolean, result: T): T {
-  if (result.kind === 'delivered' || remoteWords(result.reason) !== undefined)
+  if (result.kind === 'delivered' || reasonParts(result.reason) !== undefined)
     // A literal that begins with a copy costs a microsecond on Node 20 for each member behind it.
     return Object.assign({}, result, { remote: name })
   return isNamed ? { ...result, reason: `${name}: ${result.reason}` } : result

@@ -3,7 +3,7 @@
  * Invariant: capitals are the same, and so are a name and its form in the DNS, and a local part
  * with and without quotes. Of an address the domain behind the last @ decides. */
 import { domainOf, isMailAddress, withoutNeedlessQuotes } from '../../base/mail-address.js'
-import { asciiName, isHostName } from './mail-destination.js'
+import { asciiName, isHostName } from './nexthop.js'
 
 /** @returns a key of `addressKeys`; undefined for what is no pattern */
 export function patternKey(pattern: string): string | undefined {

@@ -13,7 +13,7 @@ import { addressBytesMax, domainOf, isInternational, isMailAddress } from '../..
 import { WaybillError, type Place } from '../../errors.js'
 import { addressesWithin, splitAddress, withExtension } from './address-extension.js'
 import { addressKey, localPartOf, patternKey } from './address-pattern.js'
-import { asciiName } from './mail-destination.js'
+import { asciiName } from './nexthop.js'
 import { tableLines } from './table-lines.js'
 
 /** An address, or `@domain`. */

@@ -16,7 +16,7 @@
  * many of their mail hosts are.
  * @see Postfix smtp_tls_policy.c, dane_init; tls_dane.c, tls_dane_resolve */
 import type { DnsQuestions } from '../dns/dns-questions.js'
-import type { MailDestination } from '../tables/mail-destination.js'
+import type { Nexthop } from '../tables/nexthop.js'
 import type { MailHost } from '../dns/mail-hosts.js'
 import type { ProvenAnswers } from '../dns/proven-answers.js'
 import type { TlsDemand } from './tls-policy.js'
@@ -83,7 +83,7 @@ async function basesOf(
  * @returns by the names of the hosts; undefined where DANE says nothing */
 export async function daneDemands(
   hosts: readonly MailHost[],
-  destination: MailDestination,
+  destination: Nexthop,
   isOnly: boolean,
   answers: ProvenAnswers,
   questions: DnsQuestions,

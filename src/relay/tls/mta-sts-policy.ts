@@ -4,7 +4,7 @@
  * that it stood in. */
 import { isIP } from 'node:net'
 import { ownText } from '../../base/text.js'
-import { asciiName, isHostName } from '../tables/mail-destination.js'
+import { asciiName, isHostName } from '../tables/nexthop.js'
 
 export interface StsPolicy {
   /** Only by `enforce` anything is asked of a mail host. */

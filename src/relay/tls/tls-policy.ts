@@ -11,13 +11,7 @@ import { checkOptionNames } from '../../base/options.js'
 import { WaybillError, type Place } from '../../errors.js'
 import { domainKeys } from '../tables/address-pattern.js'
 import type { DanePeer } from './dane-check.js'
-import {
-  asciiName,
-  isHostName,
-  plainAddress,
-  readDestination,
-  type MailDestination,
-} from '../tables/mail-destination.js'
+import { asciiName, isHostName, plainAddress, readNexthop, type Nexthop } from '../tables/nexthop.js'
 
 export const tlsLevels = ['none', 'may', 'encrypt', 'dane', 'dane-only', 'verify', 'secure'] as const
 
@@ -117,7 +111,7 @@ export class TlsPolicies {
   }
 
   /** @returns undefined for a destination without a line */
-  for(destination: MailDestination): TlsPolicy | undefined {
+  for(destination: Nexthop): TlsPolicy | undefined {
     if (destination.kind !== 'domain') {
       const server = `[${serverName(destination)}]`
       return this.#byKey.get(`${server}:${destination.port}`) ?? this.#byKey.get(server)
@@ -141,11 +135,7 @@ export function tlsPoliciesOf(lines: readonly TlsPolicyLine[], findsMailHosts: b
 }
 
 /** @param hostname of the server, in ASCII and lower case, or its address */
-export function demandOf(
-  { level, match }: TlsPolicy,
-  hostname: string,
-  destination: MailDestination,
-): TlsDemand {
+export function demandOf({ level, match }: TlsPolicy, hostname: string, destination: Nexthop): TlsDemand {
   if (isDane(level)) return { level: 'unmet', reason: 'no TLSA records were asked for' }
   if (level !== 'verify' && level !== 'secure') return { level }
   const nexthop = serverName(destination)
@@ -157,7 +147,7 @@ export function demandOf(
   return { level: 'verified', names: match.map((name) => meant.get(name) ?? name) }
 }
 
-const serverName = (destination: MailDestination): string =>
+const serverName = (destination: Nexthop): string =>
   destination.kind === 'address' ? plainAddress(destination.address) : destination.name
 
 /** One form of each destination; undefined for what is none. */
@@ -166,7 +156,7 @@ function keyOf(text: string): string | undefined {
     const name = asciiName(text.slice(1))
     return isHostName(name) ? `.${name}` : undefined
   }
-  const destination = readDestination(text, 25)
+  const destination = readNexthop(text, 25)
   if (destination === undefined) return undefined
   const hasPort = /:\d+$/.test(text)
   // A port is one of a server.

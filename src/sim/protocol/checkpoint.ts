@@ -103,7 +103,7 @@ function confirmed(state: State, pending: Pending, without: Rule | undefined): S
   const at = state.history.findIndex(({ body }) => body.kind === 'checkpoint')
   const history = [...onDisk(state.history.slice(0, at + 1), 'durable'), ...state.history.slice(at + 1)]
   return {
-    ...vouched({ ...state, history }),
+    ...learnedDurable({ ...state, history }),
     phase: state.phase === 'carried' ? 'running' : state.phase,
     active: state.active.map(shift),
     waiting: state.waiting.map(shift),
@@ -115,7 +115,7 @@ function confirmed(state: State, pending: Pending, without: Rule | undefined): S
 
 /** The life learns what is durable; a durable checkpoint is the newest, and nothing before its
  * suffix will be read again. */
-export function vouched(state: State): State {
+export function learnedDurable(state: State): State {
   const fates = fatesAfter(
     state.fates,
     state.history.filter(({ disk }) => disk === 'durable'),

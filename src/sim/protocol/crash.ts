@@ -4,7 +4,7 @@
  * there, whole. The kernel outlives the process and forgets with the power. The tail is made
  * durable and the suffix read in one step: a crash before that equals the crash that ended the
  * life, with fewer records. A known disk is not recovered again. */
-import { isDirty, synced, unsynced, vouched } from './checkpoint.js'
+import { isDirty, synced, unsynced, learnedDurable } from './checkpoint.js'
 import { chosen, cuts, tornCuts, without as allBut, written, type History } from './history.js'
 import { recoveries } from './recovery.js'
 import type { Step } from './search.js'
@@ -63,7 +63,7 @@ export function crashSteps(state: State, variant: Variant): Step<State>[] {
 const hasCheckpoint = (history: History): boolean => history.some(({ body }) => body.kind === 'checkpoint')
 
 const ended = (state: State, history: History, lane: State['lane']): State =>
-  vouched({
+  learnedDurable({
     ...state,
     phase: 'scanning',
     crashCount: state.crashCount + 1,

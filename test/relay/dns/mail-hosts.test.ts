@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { seededPrng } from '../../../src/base/prng.js'
 import { DnsQuestions, type MxResolver } from '../../../src/relay/dns/dns-questions.js'
-import { readDestination } from '../../../src/relay/tables/mail-destination.js'
+import { readNexthop } from '../../../src/relay/tables/nexthop.js'
 import { mailHosts, type MailHosts, type OwnServers } from '../../../src/relay/dns/mail-hosts.js'
 import { sourceAddressesOf, type SourceAddresses } from '../../../src/relay/dns/source-addresses.js'
 import { zone, type Name } from '../zone.js'
@@ -20,7 +20,7 @@ const hostsOf = (
   resolver: MxResolver,
   { seed = 1, own = {}, timeoutMs = 60_000, sources }: Circumstances = {},
 ): Promise<MailHosts> =>
-  mailHosts(readDestination(nexthop, 25)!, {
+  mailHosts(readNexthop(nexthop, 25)!, {
     resolver,
     questions: new DnsQuestions(systemClock, timeoutMs),
     own: { hostname: 'relay.example.org', listeners: [], ...own },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { isWaybillError } from '../../../src/errors.js'
-import { readDestination } from '../../../src/relay/tables/mail-destination.js'
+import { readNexthop } from '../../../src/relay/tables/nexthop.js'
 import { mxTransport } from '../../../src/relay/smtp-out/mx-out.js'
 import { smtpTransport } from '../../../src/relay/smtp-out/smtp-out.js'
 import type { SmtpTransportOptions } from '../../../src/relay/smtp-out/smtp-out-options.js'
@@ -47,7 +47,7 @@ test.each([
   ['[2001:db8:0::1]:26', 'may'],
   ['[2001:db8:0::1]', undefined],
 ])('to %s mail goes by the narrowest line for it: %s', (nexthop, level) => {
-  expect(policies.for(readDestination(nexthop, 25)!)?.level).toBe(level)
+  expect(policies.for(readNexthop(nexthop, 25)!)?.level).toBe(level)
 })
 
 test.each<[string, TlsPolicyLine['match'], string[]]>([
@@ -58,7 +58,7 @@ test.each<[string, TlsPolicyLine['match'], string[]]>([
 ])('%s with %j asks for a certificate in these names', (level, match, names) => {
   const line = { destination: 'example.net', level: level as TlsPolicyLine['level'] }
   const found = tlsPoliciesOf([match === undefined ? line : { ...line, match }], true)
-  const destination = readDestination('example.net', 25)!
+  const destination = readNexthop('example.net', 25)!
   expect(demandOf(found.for(destination)!, 'mx.example.com', destination)).toEqual({
     level: 'verified',
     names,

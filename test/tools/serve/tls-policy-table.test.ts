@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readDestination } from '../../../src/relay/tables/mail-destination.js'
+import { readNexthop } from '../../../src/relay/tables/nexthop.js'
 import { tlsPolicyIn } from '../../../tools/commands/serve/tls-policy-table.js'
 
 const table = tlsPolicyIn(
@@ -22,13 +22,13 @@ test.each([
   ['[2001:db8::1]:25', 'none', [], 6],
 ])('the line for %s says its level and names', (nexthop, level, match, line) => {
   const place = { option: 'tls-policy', path: 'tls-policy', line }
-  expect(table.find(readDestination(nexthop, 25)!)).toEqual({ level, match, place })
+  expect(table.find(readNexthop(nexthop, 25)!)).toEqual({ level, match, place })
 })
 
 test('an empty table says nothing', () => {
   const empty = tlsPolicyIn('# none\n', 'tls-policy', true)
   expect(empty.lines).toEqual([])
-  expect(empty.find(readDestination('example.net', 25)!)).toBeUndefined()
+  expect(empty.find(readNexthop('example.net', 25)!)).toBeUndefined()
 })
 
 test.each([

@@ -7,7 +7,7 @@ import type { SmtpFrontCallbacks } from '../../../src/relay/smtp-in/smtp-front.j
 import type { SubmitPort } from '../../../src/relay/smtp-in/smtp-handlers.js'
 import { systemClock } from '../../../src/base/clock.js'
 import { QueueStarts } from '../../../src/relay/etrn.js'
-import type { InFlow } from '../../../src/relay/in-flow.js'
+import type { InFlowDelay } from '../../../src/relay/in-flow-delay.js'
 import { LimitedLines } from './limited-lines.js'
 import { LimitWatch, lookMs } from './limit-watch.js'
 import { SiteWatch } from './site-watch.js'
@@ -128,7 +128,7 @@ export function withEtrn(port: RelayDoor, queue: Pick<Queue, 'flush'>, log: Logg
 }
 
 /** The door, whose answers wait for the turn of their client. */
-export const withInFlow = (port: RelayDoor, flow: InFlow): RelayDoor => ({
+export const withInFlowDelay = (port: RelayDoor, flow: InFlowDelay): RelayDoor => ({
   ...(port.startQueue === undefined ? undefined : { startQueue: port.startQueue }),
   limits: port.limits,
   submit: async (submission, client, trace) => {

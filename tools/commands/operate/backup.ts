@@ -14,7 +14,7 @@ import { actAsOwner } from '../cli/queue-owner.js'
 import { exits, jsonOption } from '../look/inspection.js'
 import { bytesText, fullTime } from '../text/shown-text.js'
 import { Progress } from '../text/progress.js'
-import { operatingCommand, type Operating, type OperatingCommand } from './operating.js'
+import { operatingCommand, type Operating, type OperatingCommand } from './operating-command.js'
 import { whenFree } from './operator.js'
 
 export const backup: OperatingCommand = operatingCommand(

@@ -1,6 +1,6 @@
 /** `waybill delete`: ends messages without reports. */
 import { plain, verbCommand } from './verb-command.js'
-import type { OperatingCommand } from './operating.js'
+import type { OperatingCommand } from './operating-command.js'
 
 export const deleteMessages: OperatingCommand = verbCommand({
   name: 'delete',

@@ -1,6 +1,6 @@
 /** `waybill expire`: returns messages to their senders. */
 import { plain, verbCommand } from './verb-command.js'
-import type { OperatingCommand } from './operating.js'
+import type { OperatingCommand } from './operating-command.js'
 
 export const expire: OperatingCommand = verbCommand({
   name: 'expire',

@@ -1,6 +1,6 @@
 /** `waybill flush`: attempts deferred messages now. */
 import { UsageError } from '../cli/command.js'
-import type { OperatingCommand } from './operating.js'
+import type { OperatingCommand } from './operating-command.js'
 import { parseCount } from '../cli/values.js'
 import { verbCommand } from './verb-command.js'
 

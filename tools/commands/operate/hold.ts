@@ -1,6 +1,6 @@
 /** `waybill hold`: lets no attempt on messages begin. */
 import { plain, verbCommand } from './verb-command.js'
-import type { OperatingCommand } from './operating.js'
+import type { OperatingCommand } from './operating-command.js'
 
 export const hold: OperatingCommand = verbCommand({
   name: 'hold',

@@ -1,6 +1,6 @@
 /** `waybill release`: makes messages on hold due now. */
 import { plain, verbCommand } from './verb-command.js'
-import type { OperatingCommand } from './operating.js'
+import type { OperatingCommand } from './operating-command.js'
 
 export const release: OperatingCommand = verbCommand({
   name: 'release',

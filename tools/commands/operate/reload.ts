@@ -2,7 +2,7 @@
  * errors. */
 import { exits, jsonOption } from '../look/inspection.js'
 import { printable } from '../text/shown-text.js'
-import { operatingCommand, relayOf, type Operating, type OperatingCommand } from './operating.js'
+import { operatingCommand, relayOf, type Operating, type OperatingCommand } from './operating-command.js'
 
 export const reload: OperatingCommand = operatingCommand(
   'reload',

@@ -1,6 +1,6 @@
 /** `waybill requeue`: treats messages as if they were new. */
 import { plain, verbCommand } from './verb-command.js'
-import type { OperatingCommand } from './operating.js'
+import type { OperatingCommand } from './operating-command.js'
 
 export const requeue: OperatingCommand = verbCommand({
   name: 'requeue',

@@ -1,7 +1,7 @@
 /** `waybill reroute`: gives messages another nexthop. */
 import { UsageError } from '../cli/command.js'
 import { textOf } from '../look/listing-options.js'
-import type { OperatingCommand } from './operating.js'
+import type { OperatingCommand } from './operating-command.js'
 import { verbCommand } from './verb-command.js'
 
 export const reroute: OperatingCommand = verbCommand({

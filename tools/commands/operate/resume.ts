@@ -4,7 +4,7 @@ import type { DestinationSnapshot } from '../../../src/index.js'
 import { UsageError, type Arguments } from '../cli/command.js'
 import { exits, jsonOption } from '../look/inspection.js'
 import { textOf } from '../look/listing-options.js'
-import { operatingCommand, type Operating, type OperatingCommand } from './operating.js'
+import { operatingCommand, type Operating, type OperatingCommand } from './operating-command.js'
 import { openOperator, type Operator } from './operator.js'
 
 interface Wanted {

@@ -5,7 +5,7 @@ import { parseDurationOption } from '../cli/values.js'
 import { exits, jsonOption } from '../look/inspection.js'
 import { textOf } from '../look/listing-options.js'
 import { durationText, printable } from '../text/shown-text.js'
-import { operatingCommand, type Operating, type OperatingCommand } from './operating.js'
+import { operatingCommand, type Operating, type OperatingCommand } from './operating-command.js'
 import { openOperator } from './operator.js'
 
 interface Wanted {

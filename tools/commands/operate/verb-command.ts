@@ -15,7 +15,7 @@ import {
 } from '../cli/command.js'
 import { complainOf, exits, jsonOption } from '../look/inspection.js'
 import { listedJson, listedText } from '../text/listed-message.js'
-import { operatingCommand, type Operating, type OperatingCommand } from './operating.js'
+import { operatingCommand, type Operating, type OperatingCommand } from './operating-command.js'
 import { openListing, openOperator, type Operator } from './operator.js'
 import { OutputClosed } from '../text/output.js'
 import { RunningCount } from '../text/progress.js'

@@ -14,7 +14,7 @@ import {
 import { expanded } from '../../../src/relay/tables/aliases.js'
 import { expandedAll } from '../../../src/relay/smtp-in/expanded-recipients.js'
 import { lmtpTransport } from '../../../src/relay/smtp-out/lmtp-out.js'
-import { nexthopParts, readDestination } from '../../../src/relay/tables/mail-destination.js'
+import { nexthopParts, readNexthop } from '../../../src/relay/tables/nexthop.js'
 import { maildirTransport } from '../../../src/relay/maildir/maildir.js'
 import { MtaSts } from '../../../src/relay/tls/mta-sts.js'
 import { mxTransport } from '../../../src/relay/smtp-out/mx-out.js'
@@ -217,7 +217,7 @@ function policyOfRelay(
   tls: Tls,
   auth: SmtpTransportOptions['auth'],
 ): readonly TlsPolicyLine[] {
-  const server = readDestination(`[${relay.host}]`, relay.port)
+  const server = readNexthop(`[${relay.host}]`, relay.port)
   const line = server && policy.find(server)
   if (line === undefined) return []
   const refusal = serverLevelRefusal(line.level, tls, auth)

@@ -14,7 +14,7 @@ import { WaybillError, type Route } from '../../../src/index.js'
 import type { Place } from '../../../src/errors.js'
 import { patternKey } from '../../../src/relay/tables/address-pattern.js'
 import { lmtpServer } from '../../../src/relay/smtp-out/lmtp-out.js'
-import { readDestination } from '../../../src/relay/tables/mail-destination.js'
+import { readNexthop } from '../../../src/relay/tables/nexthop.js'
 import {
   isVerdict,
   narrowestLine,
@@ -156,7 +156,7 @@ function nexthopRefusal(
   if (transport === transportLocal) return 'a Maildir has none'
   if (transport === transportLmtp)
     return isServer(lmtpServer(nexthop)) ? undefined : 'that is unix:/PATH, or [HOST], or [HOST]:PORT'
-  const destination = readDestination(nexthop, 25)
+  const destination = readNexthop(nexthop, 25)
   if (destination === undefined || !isServer(destination))
     return 'that is a domain, or a host or address in brackets, each also with :PORT'
   if (destination.kind === 'domain' && !findsMailHosts)

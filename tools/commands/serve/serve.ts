@@ -17,7 +17,7 @@ import type { Place } from '../../../src/relay/smtp-in/session-server.js'
 import { listenSmtpOnThread } from '../../../src/relay/smtp-in/smtp-front.js'
 import { listenSmtp, type SmtpListener } from '../../../src/relay/smtp-in/smtp-in.js'
 import type { RecipientTables } from '../../../src/relay/parameters/recipient-refusal.js'
-import { InFlow } from '../../../src/relay/in-flow.js'
+import { InFlowDelay } from '../../../src/relay/in-flow-delay.js'
 import { isForRelayDomain } from '../../../src/relay/tables/recipient-standing.js'
 import { tlsWays } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { UsageError, type Arguments, type Command } from '../cli/command.js'
@@ -59,7 +59,7 @@ import {
   withBcc,
   withEtrn,
   withHold,
-  withInFlow,
+  withInFlowDelay,
   withLoggedAttempts,
   withLoggedClients,
 } from '../log/log.js'
@@ -538,12 +538,12 @@ async function runWith(
   await serveControlAt(settings.home, opened, withRetirement, log)
   const copied = withBcc(logged, () => said.parameters.alwaysBcc)
   const held = withHold(copied, (recipient) => said.tables.routes.holds(recipient))
-  const flow = new InFlow({
+  const flow = new InFlowDelay({
     delayMs: () => said.parameters.inFlowDelayMs,
     stats: () => queue.stats(),
     clock: systemClock,
   })
-  const entry = retirement.door(withInFlow(withEtrn(held, queue, log), flow))
+  const entry = retirement.door(withInFlowDelay(withEtrn(held, queue, log), flow))
   const { sizeBytesMax } = server
   const tables = (): RecipientTables => said.tables.clients
   const pickup =

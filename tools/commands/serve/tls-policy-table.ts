@@ -2,14 +2,14 @@
  * `DESTINATION LEVEL [match=NAME:NAME…]`. Pure.
  * Invariant: an error names the line; a word of Postfix's that nobody would look at is one. */
 import { WaybillError } from '../../../src/errors.js'
-import type { MailDestination } from '../../../src/relay/tables/mail-destination.js'
+import type { Nexthop } from '../../../src/relay/tables/nexthop.js'
 import { TlsPolicies, type TlsPolicy, type TlsPolicyLine } from '../../../src/relay/tls/tls-policy.js'
 import { tableLines } from '../../../src/relay/tables/table-lines.js'
 
 export interface TlsPolicyTable {
   readonly lines: readonly TlsPolicyLine[]
   /** Of what it returns the place is that of the line. */
-  find(destination: MailDestination): TlsPolicy | undefined
+  find(destination: Nexthop): TlsPolicy | undefined
 }
 
 export const noTlsPolicy: TlsPolicyTable = { lines: [], find: () => undefined }

@@ -1,7 +1,7 @@
 /** Formats for people: times, spans, sizes, addresses, foreign text. Pure, except for the time
  * zone.
  * Invariant: text from a message or a remote site cannot move the cursor or end a line. */
-import { reasonText } from '../../../src/base/remote-words.js'
+import { reasonText } from '../../../src/base/remote-reply.js'
 import { countText, digitsText } from '../../../src/base/text.js'
 import type { OutcomeNote } from '../../../src/record/outcome-note.js'
 

@@ -2,7 +2,12 @@
 import type { DestinationSnapshot, WaitingLimit } from '../../../src/index.js'
 import { exits, jsonOption } from '../look/inspection.js'
 import { durationText, printable, reasonOf, table, type Cell } from '../text/shown-text.js'
-import { operatingCommand, relayOf, type Operating, type OperatingCommand } from '../operate/operating.js'
+import {
+  operatingCommand,
+  relayOf,
+  type Operating,
+  type OperatingCommand,
+} from '../operate/operating-command.js'
 
 export const destinations: OperatingCommand = operatingCommand(
   'destinations',

@@ -9,7 +9,12 @@ import { UsageError, type Arguments } from '../cli/command.js'
 import { shownQueue } from '../cli/shown-queue.js'
 import { exits, jsonOption } from '../look/inspection.js'
 import { LaneCounter, type LaneCounts } from './lane-counts.js'
-import { operatingCommand, relayOf, type Operating, type OperatingCommand } from '../operate/operating.js'
+import {
+  operatingCommand,
+  relayOf,
+  type Operating,
+  type OperatingCommand,
+} from '../operate/operating-command.js'
 import { Screen } from './screen.js'
 import { isSameLife, topFrame, type TopView } from './top-frame.js'
 import { topJson } from './top-json.js'

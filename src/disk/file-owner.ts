@@ -8,13 +8,13 @@ import fs from 'node:fs'
 import { stat } from 'node:fs/promises'
 import process from 'node:process'
 
-export interface Heir {
+export interface FileOwner {
   readonly uid: number
   readonly gid: number
 }
 
 /** @returns undefined if what this process makes there is the owner's already */
-export async function heirOf(directory: string): Promise<Heir | undefined> {
+export async function fileOwnerOf(directory: string): Promise<FileOwner | undefined> {
   if (process.geteuid?.() !== 0) return undefined
   const stats = await stat(directory).catch(() => undefined)
   return stats === undefined || stats.uid === 0 ? undefined : { uid: stats.uid, gid: stats.gid }
@@ -25,7 +25,7 @@ export async function heirOf(directory: string): Promise<Heir | undefined> {
  *   2. its owner puts a secret file of root in that place
  *   3. root gives it away */
 export function giveTo(
-  { uid, gid }: Heir,
+  { uid, gid }: FileOwner,
   descriptor: number,
   answer: (error: NodeJS.ErrnoException | null) => void,
 ): void {

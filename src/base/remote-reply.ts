@@ -12,14 +12,14 @@ export const andLastly = '; and '
 const replyStart = /^[245]\d\d(?:[ -]|$)/
 const innerReply = /: (?=[245]\d\d(?:[ -]|$))/
 
-export interface RemoteWords {
+export interface ReasonParts {
   /** Our own words, '' or with the blank behind them. */
   readonly before: string
   readonly reply: string
 }
 
 /** @returns undefined for a text without a reply */
-export function remoteWords(text: string): RemoteWords | undefined {
+export function reasonParts(text: string): ReasonParts | undefined {
   const at = replyAt(text)
   return at < 0 ? undefined : { before: text.slice(0, at), reply: text.slice(at) }
 }
@@ -36,7 +36,7 @@ function replyAt(text: string): number {
 /** One line for people: the status where the text does not say it, our words, the server, its
  * reply. `mx.example.net[192.0.2.1]:25: 451 4.2.1 try later` */
 export function reasonText(status: string, text: string, remote: string | undefined): string {
-  const words = remoteWords(text)
+  const words = reasonParts(text)
   // A reply without an enhanced status gets one that says no more than its first digit.
   const isSaid = words !== undefined && (words.reply.includes(status) || status.endsWith('.0.0'))
   const start = status === '' || isSaid ? '' : `${status} `

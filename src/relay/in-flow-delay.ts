@@ -11,21 +11,21 @@ export const clientsMax = 10_000
 /** The queue is looked at so often, at most. */
 const lookMs = 100
 
-export interface InFlowOptions {
+export interface InFlowDelayOptions {
   /** 0: nobody waits. */
   readonly delayMs: () => number
   readonly stats: () => { readonly activeCount: number; readonly activeCountMax: number }
   readonly clock: Clock
 }
 
-export class InFlow {
-  readonly #options: InFlowOptions
+export class InFlowDelay {
+  readonly #options: InFlowDelayOptions
   /** When each client may have its next answer, by the monotonic clock. */
   readonly #nextAtMs = new Map<string, number>()
   #lookedAtMs = -Infinity
   #isFull = false
 
-  constructor(options: InFlowOptions) {
+  constructor(options: InFlowDelayOptions) {
     this.#options = options
   }
 

@@ -34,7 +34,7 @@ export interface Progress {
   readonly settledCount: number
 }
 
-export class Inflow {
+export class SettlingPace {
   #before: Progress = { answeredCount: 0, endedCount: 0, waitingCount: 0, settledCount: 0 }
   #answeredAverage = 0
   /** Recipients that have ended and were not replaced; below 0 when a submission had more. */

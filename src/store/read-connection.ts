@@ -9,7 +9,7 @@ const againMs = 100
 /** Somebody waits for an answer: less patience than an owner has. */
 const patienceMsMost = 10_000
 
-export class Looks {
+export class ReadConnection {
   readonly #store: Store
   readonly #name: string
   readonly #clock: Clock

@@ -15,7 +15,7 @@ export interface RefusedRecipient {
   readonly reason: string
 }
 
-export interface Judged {
+export interface CheckedRecipients {
   readonly recipients: readonly (string | AskedRecipient)[]
   readonly refused: readonly RefusedRecipient[]
 }
@@ -28,7 +28,10 @@ export interface Door {
   readonly recipientCountMax: number
 }
 
-export function judged({ recipients: dropped, data, dataBytes }: FoundMail, door: Door): Judged {
+export function checkedRecipients(
+  { recipients: dropped, data, dataBytes }: FoundMail,
+  door: Door,
+): CheckedRecipients {
   const { hostname, tables, sizeBytesMax, recipientCountMax } = door
   if (dataBytes > sizeBytesMax) return { recipients: [], refused: refusedFor(dropped, tooLarge) }
   if (hopCount(data) > hopCountUsual)

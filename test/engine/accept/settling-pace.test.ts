@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { Inflow } from '../../../src/engine/accept/inflow.js'
+import { SettlingPace } from '../../../src/engine/accept/settling-pace.js'
 import { openQueue, type Queue } from '../../../src/index.js'
 import type { Outcome } from '../../../src/delivery/transport.js'
 
@@ -17,12 +17,12 @@ interface Turn {
 /** Turns of a life whose submitters always have more: what settles in each, after a while.
  * @param costs recipients of a submission: it settles with all of them */
 function settled(turn: Turn, costs = 1): number[] {
-  const inflow = new Inflow()
+  const pace = new SettlingPace()
   let [answeredCount, endedCount, settledCount] = [0, 0, 0]
   const counts = Array.from({ length: 2100 }, () => {
     answeredCount += turn.answered
     endedCount += turn.ended
-    const may = inflow.next({ answeredCount, endedCount, waitingCount: turn.waiting, settledCount })
+    const may = pace.next({ answeredCount, endedCount, waitingCount: turn.waiting, settledCount })
     const count = Math.ceil(may / costs)
     settledCount += count * costs
     return count
@@ -61,15 +61,15 @@ test('a submission with very many recipients keeps others waiting for a dozen tu
 test.each([[100], [5000]])(
   'when nothing is answered any more, after %d in each turn, submissions settle again in a few turns',
   (answered) => {
-    const inflow = new Inflow()
+    const pace = new SettlingPace()
     const waitingCount = 20_000
     for (let turn = 1; turn <= 100; turn++) {
       const count = answered * turn
-      inflow.next({ answeredCount: count, endedCount: count, waitingCount, settledCount: 100 * count })
+      pace.next({ answeredCount: count, endedCount: count, waitingCount, settledCount: 100 * count })
     }
     const last = 100 * answered
     const over = { answeredCount: last, endedCount: last, waitingCount, settledCount: 100 * last }
-    const counts = Array.from({ length: 20 }, () => inflow.next(over))
+    const counts = Array.from({ length: 20 }, () => pace.next(over))
     expect(counts[0]).toBe(4)
     expect(counts.findIndex((count) => count > 4)).toBeLessThan(18)
   },
@@ -92,7 +92,7 @@ async function loaded(
   recipientCount: number,
   use: (load: Load) => Promise<void>,
 ): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'waybill-inflow-'))
+  const directory = await mkdtemp(join(tmpdir(), 'waybill-pace-'))
   const heard = new Set<string>()
   const early: string[] = []
   let endedCount = 0
@@ -164,7 +164,7 @@ test('a queue that ends tells those who wait for their turn that their mail is d
 
 test('mail large and small: when a queue ends, all have heard that stands before mail that was heard of', async () => {
   for (let round = 0; round < 8; round++) {
-    const directory = await mkdtemp(join(tmpdir(), 'waybill-inflow-'))
+    const directory = await mkdtemp(join(tmpdir(), 'waybill-pace-'))
     const open = (): Promise<Queue> =>
       openQueue(directory, {
         deliver: false,

@@ -1,18 +1,18 @@
 /** A client that floods, and one that does not, while the active queue is full. */
 import { expect, test } from 'vitest'
-import { clientsMax, InFlow } from '../../src/relay/in-flow.js'
+import { clientsMax, InFlowDelay } from '../../src/relay/in-flow-delay.js'
 import { heldClock } from '../held-clock.js'
 
 const delayMs = 1000
 
-function flowOf(full: { isFull: boolean }): { flow: InFlow; clock: ReturnType<typeof heldClock> } {
+function flowOf(full: { isFull: boolean }): { flow: InFlowDelay; clock: ReturnType<typeof heldClock> } {
   const clock = heldClock()
   const stats = () => ({ activeCount: full.isFull ? 100 : 99, activeCountMax: 100 })
-  return { flow: new InFlow({ delayMs: () => delayMs, stats, clock }), clock }
+  return { flow: new InFlowDelay({ delayMs: () => delayMs, stats, clock }), clock }
 }
 
 /** Answers that a client has had so far. */
-function flood(flow: InFlow, address: string, sessionCount: number): { count: number } {
+function flood(flow: InFlowDelay, address: string, sessionCount: number): { count: number } {
   const answers = { count: 0 }
   for (let i = 0; i < sessionCount; i++) {
     const next = (): void => {

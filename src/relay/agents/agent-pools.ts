@@ -3,23 +3,23 @@
  * never more than a bound of theirs; where only idle ones are in the way, one of them makes
  * room. */
 import { AgentGuard } from './agent-guard.js'
-import { AgentPool, type PoolHouse, type PoolOptions } from './agent-pool.js'
+import { AgentPool, type PoolOwner, type PoolOptions } from './agent-pool.js'
 import { AgentWork, type Work } from './agent-work.js'
 import type { Outcome } from '../../delivery/transport.js'
 
-export interface HouseOptions {
+export interface AgentPoolsOptions {
   /** Agents that may be started in a second. */
   readonly startsPerSecondMax: number
 }
 
-export class AgentHouse implements PoolHouse {
+export class AgentPools implements PoolOwner {
   readonly guard: AgentGuard
   readonly #pools = new Map<string, AgentPool>()
-  readonly #options: HouseOptions
+  readonly #options: AgentPoolsOptions
   #nextStartMs = 0
   #sweep: NodeJS.Timeout | undefined
 
-  constructor(options: HouseOptions) {
+  constructor(options: AgentPoolsOptions) {
     this.#options = options
     this.guard = new AgentGuard(() => this.#killAll('the process that watches agents has ended'))
   }

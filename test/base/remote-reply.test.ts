@@ -1,7 +1,7 @@
 /** The reply of a server in the reason of an outcome, and the server's name in reports
  * and for people. */
 import { expect, test } from 'vitest'
-import { andLastly, reasonText, remoteMta, remoteWords } from '../../src/base/remote-words.js'
+import { andLastly, reasonText, remoteMta, reasonParts } from '../../src/base/remote-reply.js'
 
 test.each([
   ['550 5.1.1 no such user', '', '550 5.1.1 no such user'],
@@ -20,7 +20,7 @@ test.each([
     '454 no',
   ],
 ])('in %j the reply stands behind our own words', (text, before, reply) => {
-  expect(remoteWords(text)).toEqual({ before, reply })
+  expect(reasonParts(text)).toEqual({ before, reply })
 })
 
 test.each([
@@ -29,7 +29,7 @@ test.each([
   'not an SMTP reply: hello',
   '4510 is no code',
   'took 250 ms',
-])('there is no reply in %j', (text) => expect(remoteWords(text)).toBeUndefined())
+])('there is no reply in %j', (text) => expect(reasonParts(text)).toBeUndefined())
 
 test.each([
   ['4.2.1', '451 4.2.1 try later', 'mx:25', 'mx:25: 451 4.2.1 try later'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readDestination } from '../../../src/relay/tables/mail-destination.js'
+import { readNexthop } from '../../../src/relay/tables/nexthop.js'
 
 test.each([
   ['example.net', { kind: 'domain', name: 'example.net', port: 25 }],
@@ -17,7 +17,7 @@ test.each([
   ['[ipv6:2001:db8::1]:26', { kind: 'address', address: '2001:db8::1', port: 26 }],
   ['[2001:db8::1]:26', { kind: 'address', address: '2001:db8::1', port: 26 }],
 ])('%s is looked for as %j', (nexthop, destination) => {
-  expect(readDestination(nexthop, 25)).toEqual(destination)
+  expect(readNexthop(nexthop, 25)).toEqual(destination)
 })
 
 test.each([
@@ -44,5 +44,5 @@ test.each([
   'münchen.de#24',
   'm%41ünchen.de',
 ])('"%s" is nothing to look for', (nexthop) => {
-  expect(readDestination(nexthop, 25)).toBeUndefined()
+  expect(readNexthop(nexthop, 25)).toBeUndefined()
 })

@@ -6,7 +6,7 @@ import { isIP, isIPv6 } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { comparableDomain } from '../../base/mail-address.js'
 
-export type MailDestination = { readonly port: number } & (
+export type Nexthop = { readonly port: number } & (
   | { readonly kind: 'domain' | 'host'; readonly name: string }
   | { readonly kind: 'address'; readonly address: string }
 )
@@ -38,7 +38,7 @@ export function nexthopParts(nexthop: string, portUsual: number): NexthopParts |
 
 /** For `mxTransport`: TEXT is a domain, in brackets a host, or an address.
  * @returns undefined for anything else */
-export function readDestination(nexthop: string, portUsual: number): MailDestination | undefined {
+export function readNexthop(nexthop: string, portUsual: number): Nexthop | undefined {
   const parts = nexthopParts(nexthop, portUsual)
   if (parts === undefined) return undefined
   const { text, inBrackets, port } = parts
