@@ -197,12 +197,7 @@ function livesText(tables: Tables): string {
     '',
     ...(bySync.length === 0
       ? []
-      : [
-          'With so much added to each sync, as disks without a cache of their own have it:',
-          '',
-          markdownTable(bySync),
-          '',
-        ]),
+      : ['With so much added to each sync, as on disks without a cache:', '', markdownTable(bySync), '']),
     'The same at 100 producers with larger messages, more recipients, slower disks and a backlog:',
     '',
     plot('lives-variations', 'lives per second, variations'),

@@ -94,6 +94,25 @@ test('comments are in plain words', () => {
   expect(found).toEqual([])
 })
 
+/** What was done keeps the words of its day. */
+const oldPages = new Set(['src/CHANGES.md', 'src/sim/RESULTS.md'])
+
+test('pages are in plain words', () => {
+  const found = pages
+    .filter((path) => !oldPages.has(path))
+    .flatMap((path) => {
+      const text = readFileSync(join(root, path), 'utf8').replace(/```[\s\S]*?```/g, (block) =>
+        block.replace(/[^\n]/g, ''),
+      )
+      const lines = text.split('\n')
+      return lines.flatMap((line, index) => {
+        const word = oldWords.exec(`${line} ${(lines[index + 1] ?? '').trim()}`)
+        return word === null || word.index >= line.length ? [] : [`${path}:${index + 1}: ${word[0]}`]
+      })
+    })
+  expect(found).toEqual([])
+})
+
 /** A sentence that begins with one of these has no actor: it names neither a thing nor a deed. */
 const questionWords =
   /^(?:#!.*\n)?\/\*\*\s+(What|Who|Whose|Whom|Whether|Which|How|Where|When|Why|Is|Are|Do|Does|May|Must|Of)\b/
