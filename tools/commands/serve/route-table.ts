@@ -57,6 +57,8 @@ const actions: ReadonlySet<string> = new Set(
 )
 /** Mail for these is put on hold at the door, and goes as without the line when it is released. */
 const holdWord = 'hold'
+/** Lines with these name no further transport. */
+const withoutTransport: ReadonlySet<string> = new Set(['', transportUsual, holdWord])
 
 export const noRoutes: RouteTable = {
   transports: new Map(),
@@ -83,53 +85,12 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
   for (const name of [transportLmtp, ...verdicts]) transports.set(name, { option: 'routes' })
   for (const { text: line, place } of tableLines(text, 'routes', path)) {
     const bad = (reason: string): WaybillError => new WaybillError('OPTION_INVALID', reason, place)
-    const [, pattern = '', transport = '', nexthop = ''] =
-      /^\s*(\S+)\s+(error|retry|discard|hold|pipe):(.*)$/.exec(line) ??
-      /^\s*(\S+)\s+([^\s:[\]]*):(\S*)\s*$/.exec(line) ??
-      []
-    if (pattern === '')
-      throw bad('a route is a line PATTERN NAME:NEXTHOP, of which NAME and NEXTHOP may be left out')
-    const key = pattern === '*' ? pattern : patternKey(pattern)
-    if (key === undefined) throw bad(`${pattern} is no domain, no address and not *`)
+    const { pattern, key, transport, nexthop } = partsOf(line, bad)
     if (lines.has(key)) throw bad(`${pattern} has a line above`)
-    if (transport !== '' && !isTransportName(transport))
-      throw bad(
-        `${transport} is no name for a transport: small letters and digits, and not the beginning of a parameter's name`,
-      )
-    if (actions.has(transport))
-      throw bad(`${transport} is an action of Postfix's access tables, which is not here`)
-    if (transport === holdWord) {
-      if (nexthop.trim() !== '') throw bad(`behind ${holdWord}: stands nothing`)
-      lines.set(key, { transport, nexthop: '' })
-      continue
-    }
-    if (foreign.has(transport))
-      throw bad(
-        `${transport} is not here: mail goes to SMTP servers, by ${transportLmtp}: to LMTP servers, by ${transportLocal}: to Maildirs`,
-      )
-    if (transport === transportLocal && !ways.hasMaildirs)
-      throw bad(`${transport} is not here without --maildir, which says where the Maildirs are`)
-    if (isVerdict(transport)) {
-      const said = verdictOf(transport, nexthop)
-      if (typeof said === 'string') throw bad(said)
-      lines.set(key, { transport, nexthop: `${said.status} ${said.text}`.trim() })
-      continue
-    }
-    if (transport === transportPipe) {
-      const command = nexthop.trim()
-      if (!hasProgram(command))
-        throw bad(`behind ${transportPipe}: stands a command, its program by an absolute path`)
-      commands.add(command)
-      lines.set(key, { transport, nexthop: command })
-      transports.set(transport, transports.get(transport) ?? place)
-      continue
-    }
-    const refusal =
-      nexthop === '' && transport !== transportLmtp ? undefined : nexthopRefusal(nexthop, transport, ways)
-    if (refusal !== undefined) throw bad(`${nexthop} is no nexthop behind '${transport}:': ${refusal}`)
-    lines.set(key, { transport, nexthop })
-    if (transport !== '' && transport !== transportUsual && !transports.has(transport))
-      transports.set(transport, place)
+    const route = routeOf(transport, nexthop, ways, bad)
+    lines.set(key, route)
+    if (transport === transportPipe) commands.add(route.nexthop)
+    if (!withoutTransport.has(transport) && !transports.has(transport)) transports.set(transport, place)
   }
   const { delimiters = '' } = ways
   return {
@@ -143,6 +104,65 @@ export function routesIn(text: string, path: string, ways: RouteWays): RouteTabl
     },
     holds: (recipient) => narrowestLine(lines, recipient, delimiters)?.transport === holdWord,
   }
+}
+
+interface LineParts {
+  readonly pattern: string
+  /** What `narrowestLine` looks for. */
+  readonly key: string
+  readonly transport: string
+  readonly nexthop: string
+}
+
+function partsOf(line: string, bad: (reason: string) => WaybillError): LineParts {
+  const [, pattern = '', transport = '', nexthop = ''] =
+    /^\s*(\S+)\s+(error|retry|discard|hold|pipe):(.*)$/.exec(line) ??
+    /^\s*(\S+)\s+([^\s:[\]]*):(\S*)\s*$/.exec(line) ??
+    []
+  if (pattern === '')
+    throw bad('a route is a line PATTERN NAME:NEXTHOP, of which NAME and NEXTHOP may be left out')
+  const key = pattern === '*' ? pattern : patternKey(pattern)
+  if (key === undefined) throw bad(`${pattern} is no domain, no address and not *`)
+  return { pattern, key, transport, nexthop }
+}
+
+function routeOf(
+  transport: string,
+  nexthop: string,
+  ways: RouteWays,
+  bad: (reason: string) => WaybillError,
+): Route {
+  if (transport !== '' && !isTransportName(transport))
+    throw bad(
+      `${transport} is no name for a transport: small letters and digits, and not the beginning of a parameter's name`,
+    )
+  if (actions.has(transport))
+    throw bad(`${transport} is an action of Postfix's access tables, which is not here`)
+  if (transport === holdWord) {
+    if (nexthop.trim() !== '') throw bad(`behind ${holdWord}: stands nothing`)
+    return { transport, nexthop: '' }
+  }
+  if (foreign.has(transport))
+    throw bad(
+      `${transport} is not here: mail goes to SMTP servers, by ${transportLmtp}: to LMTP servers, by ${transportLocal}: to Maildirs`,
+    )
+  if (transport === transportLocal && !ways.hasMaildirs)
+    throw bad(`${transport} is not here without --maildir, which says where the Maildirs are`)
+  if (isVerdict(transport)) {
+    const said = verdictOf(transport, nexthop)
+    if (typeof said === 'string') throw bad(said)
+    return { transport, nexthop: `${said.status} ${said.text}`.trim() }
+  }
+  if (transport === transportPipe) {
+    const command = nexthop.trim()
+    if (!hasProgram(command))
+      throw bad(`behind ${transportPipe}: stands a command, its program by an absolute path`)
+    return { transport, nexthop: command }
+  }
+  const refusal =
+    nexthop === '' && transport !== transportLmtp ? undefined : nexthopRefusal(nexthop, transport, ways)
+  if (refusal !== undefined) throw bad(`${nexthop} is no nexthop behind '${transport}:': ${refusal}`)
+  return { transport, nexthop }
 }
 
 /**    1. a line is `example.net mailhub:25`, as hosts are written elsewhere
