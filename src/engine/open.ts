@@ -1,6 +1,6 @@
-/** The only start: lock, recover, accept. What a crash left is made whole before the first
- * submission is accepted; what was being worked on is taken up meanwhile. What comes out is wired
- * and running; queue/ puts a face on it. */
+/** The only start of a life: lock, recover, accept. The journal's end is repaired before the first
+ * submission is accepted; messages that were being worked on are resumed meanwhile. The result is
+ * wired and running; queue.ts is its public face. */
 import { ActiveSet } from '../active/active-set.js'
 import { pause, type Clock } from '../base/clock.js'
 import { position } from '../base/position.js'

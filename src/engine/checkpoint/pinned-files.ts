@@ -1,6 +1,6 @@
 /** All files that a start would need, kept for a backup.
- * Invariant: what the journal names up to `journalEnd` can be read until the pin is released or
- * lost. Whatever was being released when it began has been released before that end is taken. */
+ * Invariant: everything that the journal names up to `journalEnd` can be read until the pin is
+ * released or lost. Releases that were under way end before `journalEnd` is read. */
 import type { Position } from '../../base/position.js'
 import type { BackupPin } from '../life/backup-pins.js'
 import type { Life } from '../life/life.js'

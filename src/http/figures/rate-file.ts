@@ -1,6 +1,6 @@
 /** The minutes of the last day in a file, so that a restart does not end the day.
- * Invariant: it is replaced as a whole, once a minute, and never synced: a crash costs a minute of
- * figures, and a file that is none of ours costs the day, never the relay. */
+ * Invariant: it is replaced as a whole, once a minute, and never synced. A crash costs a minute of
+ * figures. A file that cannot be read costs the figures of the day, and never the relay. */
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import type { RateHistory } from './rate-history.js'
 

@@ -1,7 +1,6 @@
 /** All agents of one owner, in pools.
- * Invariant: one pool for each command with its account and counts. Agents, idle ones too, are
- * never more than a bound of theirs; where only idle ones are in the way, one of them makes
- * room. */
+ * Invariant: one pool for each command with its account and counts. The number of agents, idle ones
+ * too, never exceeds a bound. If only idle agents are in the way of a new one, one of them ends. */
 import { AgentGuard } from './agent-guard.js'
 import { AgentPool, type PoolOwner, type PoolOptions } from './agent-pool.js'
 import { AgentWork, type Work } from './agent-work.js'

@@ -1,6 +1,6 @@
 /** The requests to an agent and its reports, as text (PROTOCOL.md). Pure.
- * Invariant: a head has one line for each fact, whatever is in an address or a nexthop; a report
- * that is none is undefined, and its agent is not to be trusted with more. */
+ * Invariant: the head of a request has one line for each fact, whatever is in an address or a
+ * nexthop. A line that is no report reads as undefined, and its agent gets no more work. */
 import type { DeliveryRequest, Outcome } from '../../delivery/transport.js'
 
 export const protocolVersion = 1

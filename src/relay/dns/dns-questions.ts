@@ -1,7 +1,7 @@
 /** Asks the DNS, and sorts the answers: records, none, no such name, or unknown.
- * Invariant: every question is settled within its time, and all at once when nobody waits for them
- * any more. Only what the DNS itself says is not there counts as not there; that nobody could be
- * asked, or nobody knew, is `unknown`, and no reason to give up mail. */
+ * Invariant: every question settles within its time, and all settle at once when no attempt waits
+ * for them any more. A record is missing only if the DNS itself says so. If no server could be
+ * asked, or none knew, the answer is `unknown`, and no reason to give up mail. */
 import { Resolver } from 'node:dns/promises'
 import { isError } from '../../base/realms.js'
 import type { Clock } from '../../base/clock.js'

@@ -1,6 +1,6 @@
 /** The servers that take mail for a domain, RFC 5321 §5.1: from the DNS, best first.
- * Invariant: mail fails only by what the DNS, or our own name, says for sure; a question without an
- * answer puts it off.
+ * Invariant: mail fails only by an answer of the DNS, or by our own name; a question without an
+ * answer defers it.
  *
  * | MX records | addresses | |
  * |---|---|---|

@@ -1,6 +1,6 @@
 /** Chooses the addresses of this machine from which mail leaves. Pure.
- * Invariant: a family of which no address is named is not used at all: who names one of IPv4 alone
- * has no good name by IPv6. */
+ * Invariant: a family without a named address is not used at all: an operator that names only an
+ * IPv4 address has no good name for IPv6. */
 import { isIP } from 'node:net'
 import { WaybillError } from '../../errors.js'
 

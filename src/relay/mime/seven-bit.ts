@@ -1,8 +1,8 @@
 /** A message in seven bits, for a server that takes no eight.
- * @see Postfix mime_state.c, MIME_OPT_DOWNGRADE Invariant: the same walk over the structure is made
- * twice, first to see which bodies have octets over 127, then to write; so a message whose
- * signature would break, or whose structure cannot be followed, is refused before a server hears of
- * it. Memory is bounded by one header. */
+ * Invariant: the same walk over the structure is made twice: first to find the bodies with octets
+ * over 127, then to write. So a message whose signature would break, or whose structure cannot be
+ * followed, is refused before a server hears of it. Memory is bounded by one header.
+ * @see Postfix mime_state.c, MIME_OPT_DOWNGRADE */
 import { isAscii, isUtf8 } from 'node:buffer'
 import { saysEightBit, shapeOf, withEncoding, type Shape } from './entity-header.js'
 import { Lines, type LineChunk } from './lines.js'

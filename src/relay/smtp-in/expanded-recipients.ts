@@ -1,6 +1,6 @@
 /** Expands the recipients that a client names to those that the queue gets.
- * Invariant: who was told 250 at RCPT gets what the aliases said then, whatever they say at the
- * data; all of it fits one message, and each address is in it once. */
+ * Invariant: a recipient that got 250 at RCPT is expanded as the aliases were then, even if they
+ * have changed before the data. All recipients fit one message, and each address is in it once. */
 import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
 import { notifyBits, notifyOf, type AskedRecipient, type Notify } from '../../base/notification.js'
 import { WaybillError } from '../../errors.js'

@@ -1,8 +1,8 @@
-/** Logins that were right a short time ago. scrypt takes a tenth of a second; programs that open a
- * session for each message log in with the same words each time.
- * Invariant: what is kept says nothing of a password without this process's memory, belongs to one
- * hash in the file (another hash, and the password is checked again), and only what was right is
- * kept: a guess costs what it cost before. */
+/** Logins that succeeded a short time ago, so that they need no scrypt, which takes a tenth of a
+ * second. Many programs open a session for each message, and log in with the same password.
+ * Invariant: an entry shows nothing of a password without this process's memory. It belongs to one
+ * hash in the file: with another hash the password is checked again. Only successful logins are
+ * kept, so a guess stays expensive. */
 import { createHmac, randomBytes } from 'node:crypto'
 import type { PasswordHash } from '../tables/password-hash.js'
 

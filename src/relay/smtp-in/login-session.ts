@@ -1,7 +1,7 @@
 /** AUTH as RFC 4954 asks for it, where smtp-server differs.
- * Invariant: a password is asked for over TLS only, from wherever the client comes; what is no
- * exchange of base64 is refused before a handler hears of it. Of the rest smtp-server sees to: one
- * login a session, `*` cancels, a line has an end. */
+ * Invariant: a password is asked for over TLS only, whatever the client's address. A line that is
+ * no base64 is refused before a handler hears of it. smtp-server does the rest: one login a
+ * session, `*` cancels, a line has an end. */
 import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
 
 /** Padding is not missed; `=` alone is a response of no octets. */

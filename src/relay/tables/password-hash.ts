@@ -1,6 +1,6 @@
 /** The hash of a password: scrypt, with its salt and cost, as one word.
- * Invariant: nobody learns from the time of a comparison how much of a key was right, and no word
- * asks for more work than `workBytesMax`.
+ * Invariant: the time of a comparison does not show how much of a key was right, and no word takes
+ * more work than `workBytesMax`.
  *
  *     $scrypt$ln=15,r=8,p=1$aM15713r3Xsvxbi31lqr1Q$nFNh2CVHVjNldFVKDHDlm4CbdRSCdEBsjjJxD+iCs5E
  *             N = 2^ln      salt, base64           key, base64; neither is padded

@@ -1,6 +1,6 @@
 /** Decides whether a recipient is ours, by the tables of relay domains and aliases. Pure.
- * Invariant: an alias is there for everybody, and what it stands for needs no line: a stranger
- * reaches what the tables name, and it alone. */
+ * Invariant: everyone may write to an alias, and its addresses need no line of relay domains. A
+ * stranger reaches the addresses that the tables name, and no other. */
 import { addressKey, localPartOf } from './address-pattern.js'
 import { expanded, isTarget, lineFor, type Aliases } from './aliases.js'
 import { isRouted, standingOf, type RelayDomains, type Standing } from './relay-domains.js'

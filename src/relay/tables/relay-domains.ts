@@ -1,11 +1,11 @@
 /** The domains whose mail is taken from every client, like Postfix's relay_domains and
  * relay_recipient_maps: a line is `example.com`, `.example.com` (what is below it) or
  * `user@example.com`. Pure.
- * Invariant: what a stranger may send goes to a domain that a line names, whatever stands before
- * the last @. A domain that has lines for addresses and none for itself has no other address:
- *    1. a spammer writes to thousands that there are not, in the name of others
- *    2. all are taken, and their server refuses them
- *    3. the others get thousands of reports */
+ * Invariant: a stranger's mail goes to a domain that a line names, whatever stands before the last
+ * @. A domain with lines for addresses and none for itself has no other address:
+ *    1. a spammer writes to thousands of unknown users, with forged senders
+ *    2. the relay takes all of it, and the server behind refuses it
+ *    3. the forged senders get thousands of reports */
 import { WaybillError } from '../../errors.js'
 import { splitAddress } from './address-extension.js'
 import { addressKeys, patternKey } from './address-pattern.js'

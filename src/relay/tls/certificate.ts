@@ -1,8 +1,7 @@
 /** Reads the fields of a certificate that Node does not show (RFC 5280 §4.1), and compares its
  * names with a host. Pure.
- * Invariants: what is returned stands in the certificate as it was signed, and not as anybody would
- * write it again; the names that it was signed with count, and a wildcard is a whole label (RFC
- * 9525 §6.3). */
+ * Invariants: fields are returned in the bytes that were signed, not encoded again. Only the signed
+ * names count, and a wildcard is a whole label (RFC 9525 §6.3). */
 import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'

@@ -1,7 +1,7 @@
 /** Fetches a domain's MTA-STS policy from its web server (RFC 8461 §3.3).
- * Invariant: what is returned is what `mta-sts.DOMAIN` says itself, over TLS with a certificate
- * that verifies for that name among its alternative ones, as text/plain, whole, and no longer than
- * 64 KiB: nobody else is asked, whatever it says. Every request ends with its signal.
+ * Invariant: a policy comes from `mta-sts.DOMAIN` itself, over TLS with a certificate that verifies
+ * for that name as an alternative name. It is text/plain, complete, and at most 64 KiB. Redirects
+ * are not followed. Every request ends with its signal.
  *
  * The caller looks up addresses: Node would ask the system for them, on the threads that write the
  * queue's files (mx-out.ts). */

@@ -1,6 +1,6 @@
 /** Parses the TLSA records of a mail host, and keeps the usable ones (RFC 7672 §3.1). Pure.
- * Invariant: what is not written as RFC 6698 has it, and what no mail server can be known by, says
- * nothing; nor does a digest beside a better one of the same kind (RFC 7671 §9):
+ * Invariant: a record in another form than that of RFC 6698, or of a usage that does not fit mail
+ * servers, is ignored. So is a digest beside a stronger one of the same kind (RFC 7671 §9):
  *    1. records have SHA-512, and SHA-256 for clients that know no better
  *    2. somebody finds a second certificate with that SHA-256 */
 import { createHash, createPublicKey, X509Certificate } from 'node:crypto'

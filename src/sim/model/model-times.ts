@@ -1,7 +1,7 @@
-/** Judges attempts and ends by the times that submitters gave: nothing is early, and where nothing
- * else keeps mail waiting nothing is late.
- * Invariant: of a message that may have been made new, and behind a clock that was set, nothing is
- * said but that it may be given up at its time. */
+/** Checks attempts and ends against the times that submitters gave: nothing is early, and where no
+ * other cause keeps mail waiting nothing is late.
+ * Invariant: a message that may have been requeued, and any message after a set clock, is only
+ * allowed to be given up at its time; nothing else is checked. */
 import type { Attempt } from './model-attempt.js'
 import type { LifeFacts } from './model-life.js'
 import { wasDeferred, type ModelMessage } from './model-message.js'

@@ -1,7 +1,7 @@
 /** All files of `serve` together, read at the start and again at each reload.
- * Invariant: nothing is made of any of them before all are right, and what a reload has taken up
- * the next start takes, too: it is checked as there. Of options that stand in the file of --config
- * a reload takes up parameters (-o) alone. */
+ * Invariant: no file applies before all are right. A reload makes the checks of a start, so the
+ * next start accepts every file that a reload has accepted. Of the options in the file of --config
+ * a reload applies only parameters (-o). */
 import { statSync } from 'node:fs'
 import type { Logger } from 'pino'
 import type { ReloadedFile } from '../../../src/control/protocol.js'
