@@ -165,7 +165,8 @@ export async function adoptionOf(
     controlInStore(adopted, disk, {
       ...control,
       retire: () => retirement.retire(),
-      submit: (submission) => retirement.guard(submission, (admitted) => logged.submit(admitted, controlClient)),
+      submit: (submission) =>
+        retirement.guard(submission, (admitted) => logged.submit(admitted, controlClient)),
     })
   }
   const adoption = new Adoption({ url: place, queue, node, ttlMs, options, log, onAdopted })

@@ -533,7 +533,8 @@ async function runWith(
   const withRetirement: ControlOptions = {
     ...control,
     retire: () => retirement.retire(),
-    submit: (submission) => retirement.guard(submission, (admitted) => logged.submit(admitted, controlClient)),
+    submit: (submission) =>
+      retirement.guard(submission, (admitted) => logged.submit(admitted, controlClient)),
   }
   await serveControlAt(settings.home, opened, withRetirement, log)
   const copied = withBcc(logged, () => said.parameters.alwaysBcc)
