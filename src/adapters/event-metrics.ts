@@ -73,7 +73,7 @@ export const countedByEvents: readonly Counted[] = [
   counted({
     event: 'requeued',
     name: 'waybill_requeues_total',
-    help: 'Messages that went to a lane: deferred, moved by an operator, or to release files.',
+    help: 'Messages that went to a lane: after a deferral, or because an operator moved them.',
   }),
   counted({
     event: 'slowed',

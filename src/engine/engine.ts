@@ -4,7 +4,6 @@
  * message poison (too many recoveries found it without progress), is the queue idle. */
 import type { ActiveMessage } from '../active/active-message.js'
 import { nowhere, type Position } from '../base/position.js'
-import { isWaybillError } from '../errors.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import { Accept } from './accept/accept.js'
 import { Checkpointer } from './checkpoint/checkpointer.js'
@@ -13,7 +12,6 @@ import { Schedule } from './schedule/schedule.js'
 import { Dispatch } from './deliver/dispatch.js'
 import { Intake } from './start/intake.js'
 import { Orders, type Order, stopsAttempts } from './settle/orders.js'
-import { keepersOf } from './checkpoint/keepers.js'
 import { Outliving } from './checkpoint/outliving.js'
 import type { Parts } from './life/parts.js'
 import { Reclaim } from './checkpoint/reclaim.js'
@@ -39,8 +37,6 @@ export class Engine {
   readonly reclaim: Reclaim
   readonly #schedule: Schedule
   readonly #orders = new Orders()
-  /** Messages that could not be relocated: they stay where they are. */
-  readonly #fixed = new WeakSet<ActiveMessage>()
   readonly #outliving: Outliving
   readonly #parts: Parts
   readonly #facts: EngineFacts
@@ -115,7 +111,6 @@ export class Engine {
       onCapture: () => this.settle.room.capture(),
       onDurable: () => {
         this.settle.checkpointed()
-        this.#relocateKeepers()
         this.intake.wake()
       },
     })
@@ -229,20 +224,6 @@ export class Engine {
       else this.settle.settle(message)
     }
     return answer
-  }
-
-  /** On a full disk there is no room for it. */
-  #relocateKeepers(): void {
-    if (this.reclaim.isFull) return
-    const mayMove = (message: ActiveMessage): boolean =>
-      this.#orders.of(message) === undefined && !this.#fixed.has(message)
-    for (const message of keepersOf(this.#parts, mayMove))
-      this.order(message, { kind: 'relocate' }).catch((error: unknown) => {
-        if (this.#parts.life.isOver) return
-        if (!isWaybillError(error)) return this.#parts.life.end(error)
-        // There was a warning. A full disk may have room later.
-        if (error.code !== 'DISK_FULL') this.#fixed.add(message)
-      })
   }
 
   /** Settles when recovery has ended; rejects when it cannot. */

@@ -11,8 +11,6 @@ export interface Job {
   left: number
   /** Index of the recipient with which the next batch begins, or a lower one. */
   next: number
-  /** Attempts that have no outcome yet. */
-  underWayCount: number
   /** Addresses by index, of those that the scheduler holds or that are being routed, when the
    * envelope does not have them. */
   readonly addresses: Map<number, string> | undefined
@@ -44,13 +42,8 @@ export const jobOf = (message: ActiveMessage): Job => {
     message,
     left: message.pendingCount,
     next: 0,
-    underWayCount: 0,
     addresses: isRead ? new Map() : undefined,
     orcpts: isRead && envelope.dsn !== undefined ? new Map() : undefined,
     [inScheduler]: undefined,
   }
 }
-
-/** The scheduler has it, and no attempt is under way. */
-export const waitsWhole = ({ job }: ActiveMessage): boolean =>
-  job !== undefined && (job as Job).underWayCount === 0

@@ -68,8 +68,8 @@ export interface QueueEvents {
   expired: [EndedEvent]
   /** An operator deleted the rest of it, without a report. `finished` follows. */
   deleted: [EndedEvent]
-  /** The message went to a lane, to be tried again `delayMs` from now: after a deferral, because an
-   * operator moved it, or untried, because files were kept for it alone. */
+  /** The message went to a lane, to be tried again `delayMs` from now: after a deferral, or because
+   * an operator moved it. */
   requeued: [{ readonly id: MessageId; readonly lane: number; readonly delayMs: number }]
   /** A report was made for the sender of `id`. It is a separate message with outcomes and an end,
    * and never `accepted`. */

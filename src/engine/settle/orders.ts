@@ -1,4 +1,4 @@
-/** Orders for active messages, mostly of operators, until each is carried out.
+/** Orders of operators for active messages, until each is carried out.
  * Invariant: a message has one order at a time, and each comes to an answer: carried out, or
  * overtaken because the message ended otherwise. Orders are in memory only: nobody was told that
  * they are done, so a crash may forget them. */
@@ -11,23 +11,13 @@ export type Order =
   /** `byTime`: attempts under way go on. */
   | { readonly kind: 'expire'; readonly byTime?: true }
   | { readonly kind: 'move'; readonly lane: 'incoming' | 'hold'; readonly changes: EnvelopeChanges }
-  /** Nobody's: it goes behind other mail, untried, because segments are kept for it alone. */
-  | { readonly kind: 'relocate' }
 
 /** Does nobody want the attempts under way any more? A flush or a requeue wants a delivery,
  * so they go on. */
-export function stopsAttempts(order: Order): boolean {
-  switch (order.kind) {
-    case 'move':
-      return order.lane === 'hold' || order.changes.route !== undefined
-    case 'expire':
-      return order.byTime !== true
-    case 'delete':
-      return true
-    case 'relocate':
-      return false
-  }
-}
+export const stopsAttempts = (order: Order): boolean =>
+  order.kind === 'move'
+    ? order.lane === 'hold' || order.changes.route !== undefined
+    : order.kind === 'delete' || order.byTime !== true
 
 interface Placed {
   readonly order: Order

@@ -38,9 +38,8 @@ export interface SettleCallbacks extends RoomCallbacks, FinishCallbacks, MoveCal
   readonly hopLane: (intervalMs: number) => Promise<Lane>
 }
 
-/** `postponed`: it waits in memory for its time, or is attempted, because that has come.
- * `stays`: it is attempted as if nothing had been ordered. */
-type SettleResult = EndResult | 'postponed' | 'stays'
+/** `postponed`: it waits in memory for its time, or is attempted, because that has come. */
+type SettleResult = EndResult | 'postponed'
 
 export class Settle {
   readonly #parts: Parts
@@ -200,10 +199,6 @@ export class Settle {
             : await this.#obey({ message, isStill }, order)
         if (result === 'postponed') return
         if (result === 'done') return this.#orders.ended(message, isCarriedOut(order, message))
-        if (result === 'stays') {
-          this.#orders.ended(message, false)
-          return this.#callbacks.goOn(message)
-        }
         // An order that came meanwhile may need no room, and room may have come.
         if (result === 'no room' && isStill() && changeCount === this.#roomChangeCount)
           return void this.#parked.push(message)
@@ -342,8 +337,7 @@ export class Settle {
     const { message } = work
     const left = waitingIn(message)
     // Its attempts have ended it: only its end is to be appended.
-    const isMoved = order.kind === 'move' || order.kind === 'relocate'
-    if (left.length === 0 && isMoved) return this.#decide(work)
+    if (left.length === 0 && order.kind === 'move') return this.#decide(work)
     switch (order.kind) {
       case 'delete':
         return this.#finish.drop(work)
@@ -353,10 +347,6 @@ export class Settle {
         const { lane, changes } = order
         return this.#move.to(work, { lane: this.#parts.lanes[lane], changes })
       }
-      case 'relocate':
-        // What was deferred meanwhile would be attempted again at once.
-        if (message.pendingCount === 0 || message.deferredCount > 0) return 'stays'
-        return this.#move.to(work, { lane: this.#parts.lanes.incoming })
     }
   }
 }
