@@ -287,9 +287,11 @@ export class Engine {
     this.#parts.suspensions.stop()
   }
 
-  /** An order could not be carried out: what still waits is attempted as before. */
+  /** An order could not be carried out: what still waits is attempted as before, or goes where it is
+   * on hold. */
   #goOn(message: ActiveMessage): void {
-    if (message.replacement !== undefined || this.#isPoison(message)) this.settle.settle(message)
+    const isHeld = message.envelope.held || this.#isPoison(message)
+    if (message.replacement !== undefined || isHeld) this.settle.settle(message)
     else if (this.#parts.options.deliver && !this.#schedule.postpones(message)) this.dispatch.admit(message)
   }
 

@@ -49,7 +49,7 @@ export interface KnownKeysOptions extends SideLogOptions {
 interface KeySlice {
   readonly segment: number
   readonly table: KeyTable
-  readonly oldestAt: number
+  readonly beganAt: number
   newestAt: number
 }
 
@@ -261,8 +261,9 @@ export class KnownKeys {
     const segment = this.#side.log!.files.grid.indexOf(place)
     const sliceMs = this.#options.retentionMs / slicePart
     let slice = this.#slices.at(-1)
-    if (slice?.segment !== segment || acceptedAt >= slice.oldestAt + sliceMs) {
-      slice = { segment, table: new KeyTable(), oldestAt: acceptedAt, newestAt: 0 }
+    // The wall clock may have been ahead when the slice began.
+    if (slice?.segment !== segment || Math.abs(acceptedAt - slice.beganAt) >= sliceMs) {
+      slice = { segment, table: new KeyTable(), beganAt: acceptedAt, newestAt: 0 }
       this.#slices.push(slice)
     }
     slice.table.add(keyHash(key), place)

@@ -280,6 +280,8 @@ class Reading {
 async function joined(outcomes: Outcomes, life: ConsumingLife, name: string | undefined): Promise<Consumer> {
   const isNew = consumerNamed(outcomes, name) === undefined
   if (!isNew) await life.orEnd(outcomes.restored)
+  // Another reader of the name may come meanwhile, so it is looked for behind that.
+  for (let left = outcomes.leftover; left !== undefined; left = outcomes.leftover) await left
   const known = consumerNamed(outcomes, name)
   if (known?.isReading === true)
     throw new WaybillError('OPTION_INVALID', `'${name}' is consuming already`, { option: 'consumer' })

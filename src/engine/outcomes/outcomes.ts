@@ -109,11 +109,15 @@ export class Outcomes {
   /** Settles when `restore` has ended. */
   readonly restored: Promise<void> = new Promise((resolve) => (this.#isRestored = resolve))
 
-  /** From this step on outcomes are recorded for it.
+  /** What is still copied for a last consumer that has gone: it comes to its end before another one
+   * is added. undefined: nothing is. */
+  get leftover(): Promise<void> | undefined {
+    return this.isOn ? undefined : this.#copying
+  }
+
+  /** From this step on outcomes are recorded for it. There is no `leftover`.
    * @param restored waits for `restore`, or the end of this life @returns when the log is there */
   async add(consumer: Consumer, restored: () => Promise<void>): Promise<void> {
-    // What was copied for the last one that has gone comes to its end first.
-    while (!this.isOn && this.#copying !== undefined) await this.#copying
     if (!this.isOn) {
       this.#from = this.#options.journal.end
       this.#skip = 0

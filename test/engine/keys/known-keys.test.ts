@@ -165,22 +165,44 @@ test('of keys in one segment the oldest make room for others while the youngest 
   })
 })
 
+/** The stage's clock, with a wall clock that can be set. */
+function settableClock(stage: Stage): { clock: Stage['clock']; ahead: { ms: number } } {
+  const ahead = { ms: 0 }
+  const clock = Object.create(stage.clock) as Stage['clock']
+  Object.assign(clock, {
+    wallMs: () => stage.clock.wallMs() + ahead.ms,
+    monotonicMs: () => stage.clock.monotonicMs(),
+    after: (ms: number, call: () => void) => stage.clock.after(ms, call),
+    soon: (call: () => void) => stage.clock.soon(call),
+  })
+  return { clock, ahead }
+}
+
 test('a clock that is set ten years ahead forgets no key', async () => {
   await simulated(async (stage) => {
-    let aheadMs = 0
-    const clock = Object.create(stage.clock) as typeof stage.clock
-    Object.assign(clock, {
-      wallMs: () => stage.clock.wallMs() + aheadMs,
-      monotonicMs: () => stage.clock.monotonicMs(),
-      after: (ms: number, call: () => void) => stage.clock.after(ms, call),
-      soon: (call: () => void) => stage.clock.soon(call),
-    })
+    const { clock, ahead } = settableClock(stage)
     await stage.open({ clock })
     const { id } = await stage.queue.submit(keyed('k'))
-    aheadMs = 315_360_000_000
+    ahead.ms = 315_360_000_000
     expect(await stage.queue.submit(keyed('k'))).toEqual({ id, isDuplicate: true })
     await stage.open({ clock })
     expect(await stage.queue.submit(keyed('k'))).toEqual({ id, isDuplicate: true })
+  })
+})
+
+test('keys behind one that came while the clock was ahead make room when they expire', async () => {
+  await simulated(async (stage) => {
+    const { clock, ahead } = settableClock(stage)
+    await stage.open({ clock, keyCountMax: 3, keyRetentionMs: 60_000 })
+    for (const key of ['a', 'b', 'c']) {
+      ahead.ms = key === 'a' ? 36_000_000 : 0
+      await stage.queue.submit(keyed(key))
+      for (let i = 0; i < 100; i++) await stage.queue.submit(submission())
+      await pause(stage, 1000)
+    }
+    expect(await codeOf(stage.queue.submit(keyed('d')))).toBe('KEYS_TOO_MANY')
+    await pause(stage, 120_000)
+    expect(await codeOf(stage.queue.submit(keyed('d')))).toBe('accepted')
   })
 })
 

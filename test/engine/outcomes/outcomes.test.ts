@@ -450,3 +450,19 @@ test('a queue whose outcomes nobody consumes has no log of them, and its records
     expect(queue.consumers()).toEqual([])
   })
 })
+
+test('of two that begin under one name while what another one left is copied, one reads', async () => {
+  await simulated(async (stage) => {
+    await stage.open()
+    const other = consuming(stage, {})
+    await stage.queue.submit(submission('first@example.net', mail('x')))
+    await other.until(1)
+    await Promise.all(many.map((recipient) => stage.queue.submit(submission(recipient, mail('x')))))
+    await other.end()
+    const two = [consuming(stage), consuming(stage)]
+    const codes = Promise.all(two.map(({ ended }) => Promise.race([codeOf(ended), pause(stage, 1000)])))
+    await known(stage)
+    expect(await codes).toEqual([undefined, 'OPTION_INVALID'])
+    expect(stage.queue.consumers()).toHaveLength(1)
+  })
+})

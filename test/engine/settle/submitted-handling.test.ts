@@ -81,6 +81,20 @@ describe.each(stages)(
   },
 )
 
+test('mail on hold is not attempted when an order for it fails', async () => {
+  await simulated(async (stage) => {
+    await stage.open({
+      requeueRecipients: () => {
+        throw new Error('the tables are away')
+      },
+    })
+    await stage.queue.submit({ ...submission('held@example.net', mail('x')), hold: true })
+    expect(await stage.queue.requeue({ all: true })).toMatchObject({ failedCount: 1 })
+    await stage.queue.idle()
+    expect([stage.attempts, await wheres(stage)]).toEqual([[], ['hold']])
+  })
+})
+
 test('a crash before it is on hold finds it, and attempts nothing', async () => {
   await simulated(async (stage) => {
     await stage.open()
