@@ -27,7 +27,9 @@ export function serveStoreControl(
   let toldFailure: string | undefined
   const serve = async ({ calls }: CallConnection): Promise<void> => {
     let wake: (() => void) | undefined
-    const stopNotices = calls.onNotice(() => wake?.())
+    const look = (): void => wake?.()
+    const stopNotices = calls.onNotice(look)
+    closed.signal.addEventListener('abort', look)
     while (!closed.signal.aborted) {
       const own = life()
       if (own === undefined) return
@@ -36,10 +38,11 @@ export function serveStoreControl(
       if (taken.kind !== 'done') break
       toldFailure = undefined
       for (const call of taken.value) void clients.serve(new CallStream(calls, call, 'taker', clock))
-      const look = new AbortController()
-      await Promise.race([noticed, pause(clock, lookMs, AbortSignal.any([look.signal, closed.signal]))])
-      look.abort()
+      const waiting = new AbortController()
+      await Promise.race([noticed, pause(clock, lookMs, waiting.signal)])
+      waiting.abort()
     }
+    closed.signal.removeEventListener('abort', look)
     stopNotices()
   }
   const run = async (): Promise<void> => {
