@@ -287,8 +287,8 @@ export class Engine {
     this.#parts.suspensions.stop()
   }
 
-  /** An order could not be carried out: what still waits is attempted as before, or goes where it is
-   * on hold. */
+  /** An order could not be carried out: what still waits is attempted as before, mail on hold
+   * excepted. */
   #goOn(message: ActiveMessage): void {
     const isHeld = message.envelope.held || this.#isPoison(message)
     if (message.replacement !== undefined || isHeld) this.settle.settle(message)
