@@ -13,7 +13,8 @@ export class Parser extends SMTPStream {
   /** Commands in what the client sent last, up to now; the rest of a message before them
    * counts as one. */
   commandCount = 0
-  /** A command had a CR in it, or came with data that has. */
+  /** A command had a CR in it. Behind DATA in one piece come data, and a QUIT that `sendmail -bs`
+   * has added. */
   #sendsCr = false
   #unstuffed = unstuffed
 
@@ -23,7 +24,7 @@ export class Parser extends SMTPStream {
   }
 
   override _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.#sendsCr ||= !this._dataMode && chunk.includes(cr)
+    if (!this.#sendsCr && !this._dataMode) this.#sendsCr = commandsIn(this._remainder, chunk).includes('\r')
     super._write(chunk, encoding, done)
   }
 
@@ -75,4 +76,11 @@ export class Parser extends SMTPStream {
     this._continueCallback = typeof readOn !== 'function'
     if (typeof readOn === 'function') readOn()
   }
+}
+
+/** @returns them up to the line DATA: what is behind that may be data */
+const commandsIn = (begun: string, chunk: Buffer): string => {
+  const text = begun + chunk.toString('latin1')
+  const dataLine = /^data[ \t]*\r?\n/im.exec(text)
+  return dataLine === null ? text : text.slice(0, dataLine.index + dataLine[0].length)
 }

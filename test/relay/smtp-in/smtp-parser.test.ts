@@ -7,13 +7,13 @@ interface Read {
   readonly commands: readonly string[]
 }
 
-async function read(pieces: readonly string[], command = 'DATA\r\n'): Promise<Read> {
+async function read(pieces: readonly string[], command = 'DATA\r\n', dataAt = 1): Promise<Read> {
   const parser = new Parser()
   const commands: string[] = []
   let data = ''
   parser.oncommand = (line, done = () => undefined) => {
     commands.push(line.toString())
-    if (commands.length === 1) {
+    if (commands.length === dataAt) {
       const stream = parser.startDataMode(0)
       stream.on('data', (piece: Buffer) => (data += piece.toString()))
       stream.on('end', () => parser.continue())
@@ -79,6 +79,15 @@ test.each([0, 1, 2, 3, 4])(
     }
   },
 )
+
+test.each([
+  [['HELO x\nDATA\nx\n.\nQUIT\r\n']],
+  [['HELO x\nDA', 'TA\nx\n.\nQUIT\r\n']],
+  [['HELO x\nDATA\nx\r\n.\n', 'QUIT\r\n']],
+])('a CR behind DATA says nothing of how a client ends its commands: %j', async (pieces) => {
+  const [first = '', ...others] = pieces
+  expect(await read(others, first, 2)).toEqual({ data: 'x\r\n', commands: ['DATA', 'QUIT'] })
+})
 
 test('one command with a CR, and bare line feeds end no data of that client any more', async () => {
   const pieces = ['a\n.\nMAIL FROM:<smuggled@there.example>\n', '\r\n.\r\n']
