@@ -290,23 +290,26 @@ export class Engine {
   /** An order could not be carried out: what still waits is attempted as before, mail on hold
    * excepted. */
   #goOn(message: ActiveMessage): void {
-    const isHeld = message.envelope.held || this.#isPoison(message)
-    if (message.replacement !== undefined || isHeld) this.settle.settle(message)
+    if (this.#hasPlace(message)) this.settle.settle(message)
     else if (this.#parts.options.deliver && !this.#schedule.postpones(message)) this.dispatch.admit(message)
   }
 
   #resume(message: ActiveMessage): void {
     // What was replaced is not delivered by being replaced again.
     if (!this.#parts.options.deliver && message.replacement === undefined) return
-    const isPoison = this.#isPoison(message)
-    if (isPoison && message.pendingCount > 0)
+    if (this.#isPoison(message) && message.pendingCount > 0)
       this.#parts.events.emit('warning', {
         code: 'MESSAGE_HELD',
         message: `${message.recoveries} recoveries found this message attempted and without progress; it is put on hold`,
         id: message.envelope.id,
       })
-    if (message.replacement !== undefined || isPoison || message.envelope.held) this.settle.settle(message)
+    if (this.#hasPlace(message)) this.settle.settle(message)
     else if (!this.#schedule.postpones(message)) this.dispatch.admitAgain(message)
+  }
+
+  /** It goes to a lane, and is not attempted before. */
+  #hasPlace(message: ActiveMessage): boolean {
+    return message.replacement !== undefined || message.envelope.held || this.#isPoison(message)
   }
 
   #isPoison({ recoveries }: ActiveMessage): boolean {

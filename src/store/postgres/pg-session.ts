@@ -159,8 +159,9 @@ export class PgSession implements Session {
 
   async list(queue: number, directory: string): Promise<Answer<string[]>> {
     const text = 'SELECT name FROM waybill.file WHERE queue = $1 AND parent = $2 AND name IS NOT NULL'
-    const question = { text, values: [queue, directory], isRead: true, isLong: true }
-    const names = await this.#change(question, ({ rows }) => rows.map(([name]) => String(name)))
+    const names = await this.#readAll(text, [queue, directory], ({ rows }) =>
+      rows.map(([name]) => String(name)),
+    )
     if (names.kind !== 'done' || names.value.length > 0 || directory === '') return names
     const found = await this.find(queue, directory)
     if (found.kind !== 'done') return found
@@ -186,8 +187,7 @@ export class PgSession implements Session {
   }
 
   usedBytes(queue: number): Promise<Answer<number>> {
-    const question = { text: usedBytes, values: [queue], isRead: true, isLong: true }
-    return this.#change(question, ({ rows }) => Number(rows[0]?.[0]))
+    return this.#readAll(usedBytes, [queue], ({ rows }) => Number(rows[0]?.[0]))
   }
 
   reap({ queue, epoch }: Fence, open: readonly number[]): Promise<Answer<number>> {
@@ -221,6 +221,11 @@ export class PgSession implements Session {
 
   #read<T>(text: string, values: readonly unknown[], value: (rows: Rows) => T): Promise<Answer<T>> {
     return this.#change({ text, values, isRead: true }, value)
+  }
+
+  /** The same for a look at all files. */
+  #readAll<T>(text: string, values: readonly unknown[], value: (rows: Rows) => T): Promise<Answer<T>> {
+    return this.#change({ text, values, isRead: true, isLong: true }, value)
   }
 
   /** So many rows, or none because of the fence. */
