@@ -47,7 +47,8 @@ export class PlaceInTurn implements EnvelopePlace {
 export class ActiveMessage {
   /** Without its recipients, once `forgetRecipients` was called. */
   envelope: Envelope
-  readonly place: EnvelopePlace
+  /** Another one once it was relocated. */
+  place: EnvelopePlace
   /** The newest start record: what later records name. `nowhere`: it waits, and the record that
    * ends it starts it. */
   start: Position

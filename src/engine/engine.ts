@@ -15,6 +15,7 @@ import { Orders, type Order, stopsAttempts } from './settle/orders.js'
 import { Outliving } from './checkpoint/outliving.js'
 import type { Parts } from './life/parts.js'
 import { Reclaim } from './checkpoint/reclaim.js'
+import { SegmentCleaner } from './cleaning/segment-cleaner.js'
 import { recollect, type Recollection } from './recover/recollection.js'
 import { recover, type RecoveryFacts } from './recover/recover.js'
 import { SecondReading } from './recover/second-reading.js'
@@ -104,6 +105,10 @@ export class Engine {
         else if (!this.#schedule.postpones(message)) this.dispatch.admit(message, nowMs)
       },
     })
+    const cleaner = new SegmentCleaner(parts, {
+      isTime: () => options.deliver && this.dispatch.gate.isOpen && !this.reclaim.isFull,
+      onDurable: () => this.intake.wake(),
+    })
     this.checkpointer = new Checkpointer(parts, {
       life: facts.life,
       suffix: facts.checkpoint.suffix,
@@ -113,6 +118,7 @@ export class Engine {
         this.settle.checkpointed()
         this.intake.wake()
       },
+      onReleased: (captured) => cleaner.look(captured),
     })
   }
 

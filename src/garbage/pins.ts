@@ -69,6 +69,13 @@ export class SegmentPins {
     return (this.#pins.get(index)?.heldCount ?? 0) > 0
   }
 
+  /** Segments below an index that are held, and by how many messages.
+   * @returns pairs of index and number */
+  *heldBelow(floor: number): Iterable<readonly [number, number]> {
+    for (const { index, heldCount, releasedCount } of this.#pins.values())
+      if (index < floor && heldCount > releasedCount) yield [index, heldCount - releasedCount]
+  }
+
   get hasPins(): boolean {
     for (const { heldCount } of this.#pins.values()) if (heldCount > 0) return true
     return false

@@ -35,7 +35,7 @@ test.each<[HistoryRecord, string, string[]]>([
     ['from <> (a report) for 2 recipients, 10 bytes'],
   ],
   [record('start', { outOfOrder: true }), 'Attempt', ['before its time']],
-  [record('start', { carried: { start: 1 } }), 'Resumed', ['the relay was started again']],
+  [record('start', { carried: { start: 1 } }), 'Resumed', ['after a restart, or after a long wait']],
   [
     record('delivery', { notes: [failed], finishes: true }),
     'Failed',

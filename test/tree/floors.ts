@@ -49,6 +49,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'start',
     'recover',
     'settle',
+    'cleaning',
   ],
   'src/admin': ['select', 'verbs'],
   'src/inspect': ['damage', 'queue', 'records', 'messages', 'verify', 'figures'],

@@ -157,4 +157,32 @@ export const messageMutations: readonly Mutation[] = [
     'if (this.#canStart(message) && this.#has(target, need)) {',
     'if (this.#canStart(message)) {',
   ),
+  one(
+    'cleaned-twice-in-its-lane',
+    'what is written anew is marked: its message is active already',
+    'engine/cleaning/segment-cleaner.js',
+    'incoming.marks.add(at);',
+    '',
+  ),
+  one(
+    'cleaned-in-two-groups',
+    'the new envelope of an active message and the start that names it are one group',
+    'engine/cleaning/segment-cleaner.js',
+    'const payload = startOf(message, at, group.envelopeBytes);',
+    'const payload = startOf(message, at, group.envelopeBytes); journal.open(24_000);',
+  ),
+  one(
+    'cleaned-without-pin',
+    'an active message holds the segment in which it stands now',
+    'engine/cleaning/segment-cleaner.js',
+    'active.restart(message, start);\n        pinSegments(this.#parts, message);',
+    'active.restart(message, start);',
+  ),
+  one(
+    'cleaned-forgets-outcomes',
+    'a message that is written anew keeps the outcomes that it has',
+    'engine/cleaning/segment-cleaner.js',
+    'carried: carryingNow(message).carried',
+    'carried: { ...carryingNow(message).carried, notes: [] }',
+  ),
 ]

@@ -25,7 +25,7 @@ export function stepOf(record: HistoryRecord, id: string): Step {
             mood: 'notice',
             lines: fields['outOfOrder'] === true ? ['before its time'] : [],
           }
-        : { title: 'Resumed', mood: 'notice', lines: ['the relay was started again'] }
+        : { title: 'Resumed', mood: 'notice', lines: ['after a restart, or after a long wait'] }
     case 'delivery':
       return deliveryStep(notesOf(fields), fields['finishes'] === true)
     case 'finish':

@@ -43,7 +43,7 @@ export const carryingOf = (message: ActiveMessage): DamagedMessage => ({
 })
 
 /** What a recovery would count now: this life among those that attempted it without progress. */
-function carryingNow(message: ActiveMessage): DamagedMessage {
+export function carryingNow(message: ActiveMessage): DamagedMessage {
   const { place, carried } = carryingOf(message)
   const { recoveries, attemptNote } = message
   const isCounted = recoveries > 0 && attemptNote !== nowhere

@@ -10,7 +10,7 @@ import type { Journal } from '../../log/journal.js'
 import { encodeCheckpoint } from '../../record/checkpoint.js'
 import { frameBytes, kinds } from '../../record/frame.js'
 import { carryOld } from './carry.js'
-import { capture, readyForCapture } from './capture.js'
+import { capture, readyForCapture, type Captured } from './capture.js'
 import type { Parts } from '../life/parts.js'
 import { checkpointing } from '../life/tracing.js'
 import { isNothing, type Reclaim } from './reclaim.js'
@@ -24,6 +24,8 @@ export interface CheckpointerOptions {
   readonly onCapture: () => void
   /** The checkpoint is durable: lanes are trusted further. */
   readonly onDurable: () => void
+  /** What it made garbage is released. */
+  readonly onReleased: (captured: Captured) => void
 }
 
 export class Checkpointer {
@@ -152,6 +154,8 @@ export class Checkpointer {
     if (!isNothing(garbage)) await this.#outlive(payload)
     if (life.isOver) return
     await this.#options.reclaim.reclaim(garbage)
+    if (life.isOver) return
+    this.#options.onReleased(captured)
     if (this.#isOutdated || journal.groupCount > this.#groupCount) this.want()
   }
 

@@ -48,7 +48,8 @@ export function unpinDamaged(
   lanes.get(lane).isDataHeld = [...active.damaged()].some(([, { place }]) => place.lane === lane)
 }
 
-function eachSegment(
+/** Visits the segments that hold its envelope and its data. */
+export function eachSegment(
   { journal, lanes, garbage }: Pinned,
   { place, envelope }: ActiveMessage,
   visit: (pins: SegmentPins, index: number) => void,

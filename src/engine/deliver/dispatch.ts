@@ -314,6 +314,7 @@ export class Dispatch {
   /** An outcome will come: room for it is kept until then. */
   #enter(entry: Entry<Job>): void {
     this.#underWay++
+    entry.message.useCount++
     this.#parts.journal.kept.keep(outcomeBytesMost(entry.recipients.length))
     this.#told.keep(entry)
   }
@@ -332,6 +333,7 @@ export class Dispatch {
     const { options } = this.#parts
     traceAnswer(entry, report.outcomes)
     this.#underWay--
+    entry.message.useCount--
     this.#answeredCount++
     this.#parts.journal.kept.giveUp(outcomeBytesMost(entry.recipients.length))
     const { message } = entry.message

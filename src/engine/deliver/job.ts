@@ -11,6 +11,8 @@ export interface Job {
   left: number
   /** Index of the recipient with which the next batch begins, or a lower one. */
   next: number
+  /** Attempts that have no outcome yet, and readings of recipients: they know where it stands. */
+  useCount: number
   /** Addresses by index, of those that the scheduler holds or that are being routed, when the
    * envelope does not have them. */
   readonly addresses: Map<number, string> | undefined
@@ -42,8 +44,14 @@ export const jobOf = (message: ActiveMessage): Job => {
     message,
     left: message.pendingCount,
     next: 0,
+    useCount: 0,
     addresses: isRead ? new Map() : undefined,
     orcpts: isRead && envelope.dsn !== undefined ? new Map() : undefined,
     [inScheduler]: undefined,
   }
 }
+
+/** Does anybody but the scheduler have it now? What has no job is being settled, or waits for
+ * that. */
+export const isInUse = ({ job, reading }: ActiveMessage): boolean =>
+  job === undefined || (job as Job).useCount > 0 || reading !== undefined

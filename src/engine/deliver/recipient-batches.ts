@@ -62,7 +62,8 @@ export class RecipientBatches {
     const { life, options } = this.#parts
     if (isWithdrawn(job)) return
     try {
-      await this.#supply(job, countMax)
+      job.useCount++
+      await this.#supply(job, countMax).finally(() => job.useCount--)
     } catch (error) {
       if (life.isOver || !isWaybillError(error)) throw error
       tellTrouble(this.#parts, job.message.envelope.id, error)

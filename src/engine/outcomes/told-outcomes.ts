@@ -1,6 +1,6 @@
 /** The outcomes that the journal's records tell of. Pure: frames in, outcomes out, in their order.
- * Invariant: an envelope counts as accepted when the frame behind it is not the note that makes it
- * a replacement. */
+ * Invariant: an envelope counts as accepted unless the frame behind it makes it a replacement, or
+ * the new place of an active message. */
 import { messageIdIn } from '../../base/header.js'
 import { countIn } from '../../base/ranges.js'
 import type { MessageId } from '../../base/message-id.js'
@@ -13,6 +13,7 @@ import { decodeFinish, type Finish } from '../../record/finish.js'
 import { kinds } from '../../record/frame.js'
 import type { NewOutcome, QueueOutcomeKind } from '../../record/outcome.js'
 import { decodeReplaced } from '../../record/replaced.js'
+import { decodeStart } from '../../record/start.js'
 import { tagsOf } from '../../record/terms.js'
 
 export interface ToldOutcome extends NewOutcome {
@@ -46,12 +47,8 @@ export class ToldOutcomes {
   of({ kind, lane, timeMs, position, payload }: JournalFrame, into: ToldOutcome[]): void {
     const entered = this.#entered
     this.#entered = undefined
-    const isReplacement =
-      entered !== undefined &&
-      kind === kinds.replaced &&
-      lane === incomingLane &&
-      decodeReplaced(payload).target === entered.position
-    if (entered !== undefined && !isReplacement) into.push(entranceOf(entered))
+    if (entered !== undefined && (lane !== incomingLane || !isKnown(entered, kind, payload)))
+      into.push(entranceOf(entered))
     if (kind === kinds.data) this.#data = { messageId: messageIdIn(payload) }
     if (kind === kinds.envelope && lane === incomingLane) {
       const envelope = decodeEnvelope(payload)
@@ -76,6 +73,14 @@ export class ToldOutcomes {
     this.#data = undefined
     if (entered !== undefined) into.push(entranceOf(entered))
   }
+}
+
+/** Does this frame, the one behind it, say that it is a message that was accepted before? */
+function isKnown({ position: at }: Entered, kind: number, payload: Buffer): boolean {
+  if (kind === kinds.replaced) return decodeReplaced(payload).target === at
+  if (kind !== kinds.start) return false
+  const { envelope, carried } = decodeStart(payload)
+  return envelope === at && carried !== undefined
 }
 
 const isNew = ({ attempts, requeues, notes, replaces }: Envelope): boolean =>

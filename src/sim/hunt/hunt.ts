@@ -28,6 +28,7 @@ import {
   suspended,
   turning,
 } from '../workload/small-workloads.js'
+import { cleaned } from '../workload/cleaned.js'
 import { diskHangs, drained, onDisk } from '../workload/machine-workloads.js'
 import { consumed } from '../workload/consumed.js'
 import { keyed } from '../workload/keyed.js'
@@ -65,6 +66,7 @@ export const huntNames = [
   'crowd on hold',
   'disk hangs',
   'drained',
+  'cleaned',
   'fatal',
   'fresh segments',
   'store',
@@ -120,6 +122,7 @@ const crashHunts = {
   },
   'disk hangs': { workload: diskHangs },
   drained: { workload: drained },
+  cleaned: { workload: cleaned, options: { every: 3, power: { statesMax: 4, randomStates: 1 } } },
   'fresh segments': { workload: onDisk(carried, 'fresh segments') },
   store: { workload: onDisk(carried, 'store') },
   'one log': { workload: inOneLog(everything) },

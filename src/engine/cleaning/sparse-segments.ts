@@ -1,0 +1,91 @@
+/** Segments that are kept for a few active messages, and hold little else that is needed. */
+import type { ActiveMessage } from '../../active/active-message.js'
+import { nowhere, type Position } from '../../base/position.js'
+import { dataLog, envelopesLog } from '../../directory/log-files.js'
+import type { SegmentPins } from '../../garbage/pins.js'
+import { journalLog } from '../../log/journal-writer.js'
+import type { SegmentGrid } from '../../log/segment.js'
+import { bytesBeside } from '../../record/envelope.js'
+import type { Parts } from '../life/parts.js'
+import type { Captured } from '../checkpoint/capture.js'
+import { eachSegment } from '../checkpoint/pinning.js'
+
+/** A segment is sparse when writing its messages anew takes at most this part of it. */
+const sparsePart = 1 / 4
+
+/** One that only active messages hold. */
+interface HeldSegment {
+  /** Messages that hold it, as the pins count them. */
+  readonly heldCount: number
+  /** Bytes that may be written to release it. */
+  readonly bytesMax: number
+  readonly messages: ActiveMessage[]
+  /** What writing those messages anew takes. */
+  bytes: number
+}
+
+type HeldSegments = ReadonlyMap<SegmentPins, ReadonlyMap<number, HeldSegment>>
+
+/** The messages whose relocation releases whole segments, of a journal segment's size together.
+ * @param captured the content of a durable checkpoint: what stands behind its positions is needed
+ * @param isMovable may it be written anew now? */
+export function messagesInSparseSegments(
+  parts: Parts,
+  captured: Captured,
+  isMovable: (message: ActiveMessage) => boolean,
+): ReadonlySet<ActiveMessage> {
+  const found = new Set<ActiveMessage>()
+  const held = heldSegments(parts, captured)
+  if (held.size === 0) return found
+  collectMessages(parts, held)
+  let leftBytes = parts.journal.grid.segmentBytes
+  for (const segments of held.values())
+    for (const { heldCount, bytesMax, messages, bytes } of segments.values()) {
+      // A damaged message, or a reader of the segment, holds it as well.
+      if (messages.length < heldCount || bytes > bytesMax || !messages.every(isMovable)) continue
+      leftBytes -= bytes
+      if (leftBytes < 0) return found
+      for (const message of messages) found.add(message)
+    }
+  return found
+}
+
+/** What writing it anew takes of the journal, without its start. */
+export const relocatedBytes = ({ place, envelope }: ActiveMessage): number =>
+  place.bytes + (envelope.data.kind === 'before' ? envelope.data.distanceBytes : bytesBeside(envelope))
+
+function collectMessages(parts: Parts, held: HeldSegments): void {
+  for (const message of parts.active.messages())
+    eachSegment(parts, message, (pins, index) => {
+      const segment = held.get(pins)?.get(index)
+      if (segment === undefined) return
+      segment.messages.push(message)
+      segment.bytes += relocatedBytes(message)
+    })
+}
+
+/** Pinned segments that `suffixBytesMax` of their log have passed: what is active for a moment
+ * leaves them without this. */
+function heldSegments(parts: Parts, { checkpoint, journalFloor }: Captured): HeldSegments {
+  const { journal, lanes, garbage, options } = parts
+  const held = new Map<SegmentPins, Map<number, HeldSegment>>()
+  const look = (log: number, grid: SegmentGrid, floor: Position): void => {
+    const pins = garbage.of(log)
+    const { segmentBytes } = grid
+    const segments = new Map<number, HeldSegment>()
+    for (const [index, heldCount] of pins.heldBelow(
+      grid.indexOf(floor) - options.suffixBytesMax / segmentBytes,
+    ))
+      segments.set(index, { heldCount, bytesMax: segmentBytes * sparsePart, messages: [], bytes: 0 })
+    if (segments.size > 0) held.set(pins, segments)
+  }
+  look(journalLog, journal.grid, journalFloor)
+  for (const { lane: number, runner, dataFloor } of checkpoint.lanes) {
+    if (!lanes.has(number)) continue
+    const { logs, isDataHeld } = lanes.get(number)
+    if (logs === undefined) continue
+    look(envelopesLog(number), logs.envelopes.files.grid, runner)
+    if (!isDataHeld && dataFloor !== nowhere) look(dataLog(number), logs.data.files.grid, dataFloor)
+  }
+  return held
+}
