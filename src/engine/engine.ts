@@ -105,10 +105,7 @@ export class Engine {
         else if (!this.#schedule.postpones(message)) this.dispatch.admit(message, nowMs)
       },
     })
-    const cleaner = new SegmentCleaner(parts, {
-      isTime: () => options.deliver && this.dispatch.gate.isOpen && !this.reclaim.isFull,
-      onDurable: () => this.intake.wake(),
-    })
+    const cleaner = this.#newCleaner()
     this.checkpointer = new Checkpointer(parts, {
       life: facts.life,
       suffix: facts.checkpoint.suffix,
@@ -119,6 +116,13 @@ export class Engine {
         this.intake.wake()
       },
       onReleased: (captured) => cleaner.look(captured),
+    })
+  }
+
+  #newCleaner(): SegmentCleaner {
+    return new SegmentCleaner(this.#parts, {
+      isTime: () => this.#parts.options.deliver && this.dispatch.gate.isOpen && !this.reclaim.isFull,
+      onDurable: () => this.intake.wake(),
     })
   }
 

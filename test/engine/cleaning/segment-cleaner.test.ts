@@ -90,6 +90,7 @@ test('a message of which a part is delivered, and another deferred, keeps what i
     ms = 10
     for (const kind of ['delivered', 'deferred'] as const)
       stage.queue.on(kind, ({ recipients, attempt }) => told.push(`${kind} ${recipients.join()} ${attempt}`))
+    await pause(stage, 60_000)
     await stage.until('all is delivered', async () => (await stage.ids()).length === 0, 10_000_000)
     expect(told.filter((text) => !text.includes('quick'))).toEqual([
       'delivered ada@fast.example 1',
@@ -141,6 +142,7 @@ test('deferred mail that waits once more leaves the files of its lane', async ()
     }
     await pause(stage, 5000)
     expect([laneFilesMost > 16, laneFiles()]).toEqual([true, 5])
+    await pause(stage, 60_000)
     await stage.until('all is delivered', async () => (await stage.ids()).length === 0, 1_000_000)
     expect(again).toEqual(Array.from({ length: 8 }, (_, n) => `n${n}@slow.example 1`))
   }, quick)
@@ -171,7 +173,7 @@ test('a consumer hears once that a message was accepted', async () => {
     const consuming = (async () => {
       for await (const outcome of queue.outcomes({ consumer: 'it', signal: abort.signal }))
         if (outcome.kind === 'accepted') accepted.push(...outcome.recipients)
-    })().catch(() => undefined)
+    })()
     await stage.until('somebody consumes', () => queue.consumers().length > 0)
     await otherMailPasses(stage, 30)
     abort.abort()
@@ -185,28 +187,29 @@ test('a message with thousands of recipients, and what their sender asks, moves 
   await simulated(async (stage) => {
     let ms = 60_000
     const site = slowSite(stage, () => ms)
-    await stage.open({ ...site.options, segmentBytes: 1024 * 1024, laneSegmentBytes: 1024 * 1024 })
+    await stage.open({ ...site.options, segmentBytes: 768 * 1024, laneSegmentBytes: 768 * 1024 })
     await stage.queue.submit(submission('first@slow.example'))
-    for (let n = 0; n < 20; n++) await fileful(stage)
-    const recipients = Array.from({ length: 1500 }, (_, n) => ({
+    for (let n = 0; n < 13; n++) await fileful(stage)
+    const recipients = Array.from({ length: 1100 }, (_, n) => ({
       address: `n${n}@slow.example`,
       orcpt: `rfc822;o${n}@slow.example`,
       notify: ['failure'] as const,
     }))
     const sender = 'ada@sender.example'
     await stage.queue.submit({ sender, recipients, data: mail('to many'), dsn: { id: 'batch' } })
-    for (let n = 0; n < 60; n++) await fileful(stage)
+    for (let n = 0; n < 22; n++) await fileful(stage)
     expect(stage.queue.stats().journal.segmentCount).toBe(2)
     ms = 1
+    await pause(stage, 60_000)
     await stage.until('all is delivered', async () => (await stage.ids()).length === 0, 100_000_000)
     const many = site.attempted.slice(1)
     expect(many.flatMap((request) => request.recipients).sort()).toEqual(
       recipients.map(({ address }) => address).sort(),
     )
     const orcpts = many.flatMap(({ recipients: to, dsn }) =>
-      to.map((address, i) => [address, dsn?.recipients[i]?.orcpt]),
+      to.map((address, i) => `${address} ${dsn?.recipients[i]?.orcpt}`),
     )
-    expect(orcpts.sort()).toEqual(recipients.map(({ address, orcpt }) => [address, orcpt]).sort())
+    expect(orcpts.sort()).toEqual(recipients.map(({ address, orcpt }) => `${address} ${orcpt}`).sort())
   }, quick)
 })
 
