@@ -111,12 +111,15 @@ export class Engine {
       suffix: facts.checkpoint.suffix,
       reclaim: this.reclaim,
       onCapture: () => this.settle.room.capture(),
-      onDurable: () => {
-        this.settle.checkpointed()
-        this.intake.wake()
-      },
+      onDurable: () => this.#checkpointed(),
       onReleased: (captured) => cleaner.look(captured),
     })
+  }
+
+  /** Lanes are trusted further. */
+  #checkpointed(): void {
+    this.settle.checkpointed()
+    this.intake.wake()
   }
 
   #newCleaner(): SegmentCleaner {
