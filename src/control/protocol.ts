@@ -82,6 +82,14 @@ export interface ReloadedFile {
   readonly holds: string
 }
 
+/** What is wrong with the queue, in a sentence. */
+export interface ToldProblem {
+  readonly code: string
+  /** `critical`, `warning` or `notice`. */
+  readonly severity: string
+  readonly text: string
+}
+
 /** Mail since the first watcher, and the present state. */
 export interface Sample {
   /** Monotonic and wall time, milliseconds. */
@@ -96,6 +104,8 @@ export interface Sample {
   readonly statistics: Omit<QueueStatistics, 'destinations'>
   /** Of the disk, as it last said; undefined: it has not answered yet. */
   readonly room?: Room | undefined
+  /** As its owner has watched it, the worst first; undefined: the owner does not say. */
+  readonly problems?: readonly ToldProblem[] | undefined
   /** The number of all; `destinations` has the first of them, dead ones first, then by
    * waiting entries. */
   readonly destinationCount: number

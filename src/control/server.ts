@@ -35,6 +35,7 @@ const names: OptionNames<ControlOptions> = {
   reload: true,
   retire: true,
   submit: true,
+  problems: true,
   clientCountMax: true,
   stallMs: true,
   onError: true,

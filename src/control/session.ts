@@ -14,7 +14,9 @@ import {
   type ControlAnswer,
   type ControlRequest,
   type ReloadedFile,
+  type Sample,
   type SubmitRequest,
+  type ToldProblem,
   type VerbOutcome,
   type VerbRequest,
 } from './protocol.js'
@@ -45,6 +47,8 @@ export interface QueueOwner extends SessionWitness {
   readonly retire?: () => Promise<void>
   /** Takes what clients submit. Default: the queue does. */
   readonly submit?: TakingQueue['submit']
+  /** What is wrong with the queue, the worst first. Default: clients judge by its figures. */
+  readonly problems?: () => readonly ToldProblem[]
 }
 
 /** How long a client may take to ask. */
@@ -265,13 +269,20 @@ export class ControlSession {
     const leave = this.#traffic.watch()
     try {
       while (!stop.aborted) {
-        await this.#answer({ kind: 'sample', sample: this.#traffic.sample() })
+        await this.#answer({ kind: 'sample', sample: { ...this.#traffic.sample(), ...(await this.#told()) } })
         await pause(this.#clock, intervalMs, stop)
       }
     } finally {
       leave()
     }
     await this.#answer({ kind: 'result' })
+  }
+
+  async #told(): Promise<Pick<Sample, 'problems'>> {
+    const { problems } = this.#owner
+    if (problems === undefined) return {}
+    const told = (): ToldProblem[] => problems().map(({ code, severity, text }) => ({ code, severity, text }))
+    return { problems: await answerOf('problems', async () => told()) }
   }
 
   #tellRequest(request: ControlRequest): void {

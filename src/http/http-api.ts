@@ -7,7 +7,7 @@ import type { Certificate } from '../relay/smtp-in/session-server.js'
 import type { SubmitDoor } from './api/route.js'
 import { Operations, type OperationWitness } from './api/operations.js'
 import { Figures } from './figures/figures.js'
-import type { RelayFacts } from './figures/problems.js'
+import type { Problem, RelayFacts } from './figures/problems.js'
 import type { QueuePlace } from './figures/queues.js'
 import { threadedInspect } from './inspection/inspector.js'
 import type { Inspect } from './inspection/orders.js'
@@ -71,6 +71,11 @@ export class HttpApi {
       ...(onError === undefined ? undefined : { onDefect: onError }),
       ...options,
     })
+  }
+
+  /** What is wrong with the queue, the worst first. */
+  problems(): Problem[] {
+    return this.#figures.problems()
   }
 
   /** Reads what earlier processes have counted. */

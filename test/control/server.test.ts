@@ -98,7 +98,16 @@ test('mistakes in the program of an owner end nothing: its listeners, and its an
   const wrong = (): never => {
     throw new Error('of the program')
   }
-  const calls = ['reload', 'retire', 'submit', 'onRequest', 'onOutcome', 'onRefusal', 'onError'] as const
+  const calls = [
+    'reload',
+    'retire',
+    'submit',
+    'problems',
+    'onRequest',
+    'onOutcome',
+    'onRefusal',
+    'onError',
+  ] as const
   await serve(Object.fromEntries(calls.map((name) => [name, wrong])))
   const client = await connect()
   const failed = (name: string): object => ({
@@ -109,6 +118,7 @@ test('mistakes in the program of an owner end nothing: its listeners, and its an
   await expect(client.retire()).rejects.toMatchObject(failed('retire'))
   await expect(client.submit({ data: Buffer.from('x') })).rejects.toMatchObject(failed('submit'))
   expect(await client.verb({ do: 'hold', selector: { all: true } })).toMatchObject({ stopped: false })
+  await expect(client.watch(100).next()).rejects.toMatchObject(failed('problems'))
 })
 
 test('an owner without files has nothing to reload', async () => {
@@ -485,6 +495,13 @@ test('of more destinations than are counted those that nothing waits for are for
   leave()
   deliverTo('busy.example')
   expect(countsOf('busy.example')).toEqual([1])
+})
+
+test('a sample has the problems that the owner of the queue knows, where it says them', async () => {
+  const problem = { code: 'NOTHING_DELIVERED', severity: 'warning', text: 'Nothing is delivered.' }
+  await serve({ problems: () => [{ ...problem, more: 'x'.repeat(100) }] as never })
+  const { value } = await (await connect()).watch(100).next()
+  expect(value?.problems).toEqual([problem])
 })
 
 test('a long watch leaves no listener behind for each of its samples', async () => {

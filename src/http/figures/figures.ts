@@ -2,13 +2,14 @@
  * Invariant: counting goes on whether somebody watches or not, and costs one look at the queue a
  * second; all who watch at one interval share one snapshot and one text of it. */
 import type { Clock, Timer } from '../../base/clock.js'
+import type { QueueStatistics } from '../../admin/select/statistics.js'
 import type { Room } from '../../engine/accept/space-watch.js'
 import type { QueueEvents } from '../../engine/life/events.js'
 import { isWaybillError } from '../../errors.js'
 import type { Queue } from '../../queue.js'
 import { shownDestination, byImpact, type ShownDestination } from './destinations.js'
 import { Feed } from './feed.js'
-import { problemsOf, type RelayFacts, type Warned } from './problems.js'
+import { problemsOf, type Problem, type RelayFacts, type Warned } from './problems.js'
 import { RateHistory, type RateSeries } from './rate-history.js'
 import { RateFile } from './rate-file.js'
 import { shownLane, type ShownFigures } from './shown-figures.js'
@@ -40,6 +41,14 @@ interface Second {
   readonly syncMeanMs: number
 }
 
+interface Counted {
+  readonly counts: Counts
+  readonly syncCount: number
+  readonly syncTotalMs: number
+  readonly monotonicMs: number
+  readonly wallMs: number
+}
+
 export class Figures {
   readonly #queue: WatchedQueue
   readonly #options: FiguresOptions
@@ -52,7 +61,7 @@ export class Figures {
   readonly #strainWatch = new StrainWatch()
   #strain: Strain = noStrain
   readonly #feeds = new Map<string, Feed>()
-  #before: { counts: Counts; syncCount: number; syncTotalMs: number; monotonicMs: number; wallMs: number }
+  #before: Counted
   #second: Second = { rates: noCounts, syncPerSecond: 0, syncMeanMs: 0 }
   #room: Room | undefined
   #isAsking = false
@@ -70,7 +79,7 @@ export class Figures {
     this.#file = rateFile === undefined ? undefined : new RateFile(rateFile, this.#history, onError)
     this.#startedAt = clock.wallMs()
     this.#fileAtMs = clock.monotonicMs()
-    this.#before = this.#now()
+    this.#before = this.#now(queue.stats())
     queue.on('warning', this.#onWarning)
     this.#wait()
   }
@@ -86,7 +95,7 @@ export class Figures {
     for (const feed of this.#feeds.values()) feed.end()
     this.#traffic.end()
     this.#queue.off('warning', this.#onWarning)
-    if (!this.#queue.isCrashed) this.#count()
+    if (!this.#queue.isCrashed) this.#count(this.#queue.stats())
     await this.#file?.write(this.#clock.wallMs())
   }
 
@@ -109,7 +118,6 @@ export class Figures {
     const statistics = this.#queue.stats()
     const { journal, destinations } = statistics
     const wallMs = this.#clock.wallMs()
-    const { facts } = this.#options
     const countOf = (kind: string): number => destinations.filter(({ state }) => state.kind === kind).length
     return {
       at: wallMs,
@@ -135,18 +143,23 @@ export class Figures {
       destinationCount: destinations.length,
       deadCount: countOf('dead'),
       suspendedCount: countOf('suspended'),
-      problems: problemsOf({
-        statistics,
-        strain: this.#strain,
-        room: this.#room,
-        facts: facts?.() ?? {},
-        warnings: this.#warnings,
-        wallMs,
-      }),
+      problems: this.problems(statistics),
       ...(destinationMax === undefined
         ? undefined
         : { destinations: this.destinations(destinationMax).destinations }),
     }
+  }
+
+  /** What is wrong with the queue, the worst first. */
+  problems(statistics: QueueStatistics = this.#queue.stats()): Problem[] {
+    return problemsOf({
+      statistics,
+      strain: this.#strain,
+      room: this.#room,
+      facts: this.#options.facts?.() ?? {},
+      warnings: this.#warnings,
+      wallMs: this.#clock.wallMs(),
+    })
   }
 
   /** A snapshot as a text, at once and at each interval. @returns ends it */
@@ -175,15 +188,15 @@ export class Figures {
   #wait(): void {
     this.#timer = this.#clock.after(tickMs, () => {
       if (this.#queue.isCrashed) return
-      this.#count()
-      this.#lookAtStrain()
+      const statistics = this.#queue.stats()
+      this.#count(statistics)
+      this.#lookAtStrain(statistics)
       this.#ask()
       this.#wait()
     })
   }
 
-  #now(): { counts: Counts; syncCount: number; syncTotalMs: number; monotonicMs: number; wallMs: number } {
-    const { syncCount, syncTotalMs } = this.#queue.stats().journal
+  #now({ journal: { syncCount, syncTotalMs } }: QueueStatistics): Counted {
     const counts = this.#traffic.counts
     return {
       counts,
@@ -194,9 +207,9 @@ export class Figures {
     }
   }
 
-  #count(): void {
+  #count(statistics: QueueStatistics): void {
     const before = this.#before
-    const now = this.#now()
+    const now = this.#now(statistics)
     this.#before = now
     const { accepted, delivered, deferred, failed } = countsBetween(before.counts, now.counts)
     this.#history.add({ accepted, delivered, deferred, failed }, before.wallMs, now.wallMs)
@@ -214,10 +227,10 @@ export class Figures {
     }
   }
 
-  #lookAtStrain(): void {
+  #lookAtStrain(statistics: QueueStatistics): void {
     const ended = (one: { transport: string; nexthop: string }): number | undefined =>
       this.#traffic.endedAtMs(one)
-    this.#strain = this.#strainWatch.look(this.#queue.stats(), this.#clock.monotonicMs(), ended)
+    this.#strain = this.#strainWatch.look(statistics, this.#clock.monotonicMs(), ended)
   }
 
   /** Of the disk, now and then: nobody waits for it. */

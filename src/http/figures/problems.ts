@@ -17,6 +17,7 @@ export type ProblemCause =
   | 'MESSAGES_DAMAGED'
   | 'DELIVERIES_HELD'
   | 'DISK_HANGS'
+  | 'DISK_SLOW'
   | 'DISK_FULL'
   | 'DISK_LOW'
   | 'DESTINATION_DEAD'
@@ -53,6 +54,10 @@ export const problemCatalogue: Readonly<Record<ProblemCause, Kind>> = {
     means: 'The disk does not answer a synced write: no delivery begins',
   },
   DISK_HANGS: { severity: 'warning', means: 'A synced write has been under way for more than a second' },
+  DISK_SLOW: {
+    severity: 'warning',
+    means: 'Synced writes of the last minute have taken more than half a second',
+  },
   DISK_FULL: {
     severity: 'critical',
     means: 'The disk has too little room, or too few inodes: new mail is refused',
@@ -156,7 +161,7 @@ export function problemsOf(known: Known): Problem[] {
   return all.sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity))
 }
 
-function* ofQueue({ statistics }: Known): Generator<Problem> {
+function* ofQueue({ statistics, strain = noStrain }: Known): Generator<Problem> {
   const { recovering, damagedCount, lanes, deliveries, journal } = statistics
   if (recovering)
     yield problem({
@@ -188,6 +193,12 @@ function* ofQueue({ statistics }: Known): Generator<Problem> {
       code: 'DISK_HANGS',
       text: `A synced write has been under way for ${seconds(journal.syncUnderWayMs)}.`,
       help: `${directoryPage}#a-disk-that-hangs`,
+    })
+  if (strain.syncMs !== undefined)
+    yield problem({
+      code: 'DISK_SLOW',
+      text: `The disk is slow: a synced write takes ${seconds(strain.syncMs)}, and new mail waits for one.`,
+      help: `${directoryPage}#a-slow-disk`,
     })
 }
 

@@ -7,7 +7,10 @@
 import type { QueueStatistics } from '../../admin/select/statistics.js'
 import type { DestinationSnapshot, TransportSnapshot } from '../../scheduler/scheduler.js'
 
-type Seen = Pick<QueueStatistics, 'activeCount' | 'activeCountMax' | 'transports' | 'destinations'>
+type Seen = Pick<
+  QueueStatistics,
+  'activeCount' | 'activeCountMax' | 'transports' | 'destinations' | 'journal'
+>
 
 export interface Strain {
   /** At least `fullShare` of the active messages are taken. */
@@ -15,23 +18,39 @@ export interface Strain {
   /** Those whose process limit delays mail. */
   readonly transports: readonly TransportSnapshot[]
   readonly silent: readonly (DestinationSnapshot & { readonly silentMs: number })[]
+  /** Mean of the synced writes of the last minute, milliseconds; undefined: they are not slow. */
+  readonly syncMs: number | undefined
 }
 
-export const noStrain: Strain = { isActiveFull: false, transports: [], silent: [] }
+export const noStrain: Strain = { isActiveFull: false, transports: [], silent: [], syncMs: undefined }
 
 /** From here on the mail of one site is put off for the others (crowding.ts). */
 export const fullShare = 0.8
 const limitMs = 10_000
 const silenceMs = 60_000
+/** A disk that is at work answers in less. */
+const slowSyncMs = 500
+/** One may have met something else that used the disk. */
+const slowSyncsMin = 3
+const syncsOverMs = 60_000
+const syncsEveryMs = 1000
+
+interface Syncs {
+  readonly atMs: number
+  readonly count: number
+  readonly totalMs: number
+}
 
 export class StrainWatch {
   /** When each began, by its name. */
   #sinceMs = new Map<string, number>()
+  /** Of the last minute, the oldest first. */
+  readonly #syncs: Syncs[] = []
 
   /** @param nowMs by a clock that is not set
    * @param endedAtMs when a delivery to the destination has ended last; undefined: not known */
   look(
-    { activeCount, activeCountMax, transports, destinations }: Seen,
+    { activeCount, activeCountMax, transports, destinations, journal }: Seen,
     nowMs: number,
     endedAtMs: (destination: DestinationSnapshot) => number | undefined,
   ): Strain {
@@ -60,6 +79,20 @@ export class StrainWatch {
         const silentMs = lasting(key, waits, waits ? (endedAtMs(destination) ?? -Infinity) : -Infinity)
         return hasLasted(silentMs, silenceMs) ? [{ ...destination, silentMs }] : []
       }),
+      syncMs: this.#slowSyncMs(journal, nowMs),
     }
+  }
+
+  #slowSyncMs({ syncCount, syncTotalMs }: Seen['journal'], nowMs: number): number | undefined {
+    const syncs = this.#syncs
+    const last = syncs.at(-1)
+    // Another life of the queue counts anew.
+    if (last !== undefined && syncCount < last.count) syncs.length = 0
+    if (last === undefined || nowMs - last.atMs >= syncsEveryMs)
+      syncs.push({ atMs: nowMs, count: syncCount, totalMs: syncTotalMs })
+    while (syncs[0] !== undefined && nowMs - syncs[0].atMs > syncsOverMs) syncs.shift()
+    const { count, totalMs } = syncs[0] ?? { count: syncCount, totalMs: syncTotalMs }
+    const meanMs = syncCount - count < slowSyncsMin ? 0 : (syncTotalMs - totalMs) / (syncCount - count)
+    return meanMs < slowSyncMs ? undefined : meanMs
   }
 }

@@ -57,6 +57,8 @@ test('a frozen relay takes mail, and the next one delivers it', async () => {
   await send(client, 'ada@fast.example')
   await expect.poll(() => relay.log).toMatch(/--freeze: nothing is delivered/)
   expect((await waybill('mailq', '--queue', at('queue'))).stdout).toMatch(/ada@fast\.example/)
+  const top = await waybill('top', '--queue', at('queue'), '--once', '--interval', '100ms')
+  expect(top.stdout.split('\n')[1]).toMatch(/^The relay was started with --freeze/)
   expect(await mailboxes()).toEqual([])
   await relay.kill()
   await started()

@@ -152,6 +152,22 @@ test.each<[string, Partial<Sample['statistics']>, RegExp]>([
   },
 )
 
+test('what the relay says of itself stands below the title, and nothing else', () => {
+  const problems = [
+    { code: 'WEBHOOK_UNANSWERED', severity: 'warning', text: 'The webhook is not\x07 answered.' },
+    { code: 'NOTHING_DELIVERED', severity: 'warning', text: 'The relay was started with --freeze.' },
+  ]
+  const shown = { ...view, now: { ...now, problems } }
+  expect(textOf(shown).split('\n').slice(1, 4)).toEqual([
+    'The webhook is not? answered.',
+    'The relay was started with --freeze.',
+    expect.stringMatching(/^accepted/),
+  ])
+  expect(topJson(shown)['problems']).toEqual(problems)
+  // An earlier relay does not say it.
+  expect(topJson(view)['problems']).toMatchObject([{ code: 'DESTINATION_DEAD' }])
+})
+
 test('a queue without a problem is well', () => {
   const shown = { ...view, now: { ...now, destinations: now.destinations.slice(1) } }
   expect(topFrame(shown, wide)[1]).toEqual({ text: 'All is well', style: 'plain' })

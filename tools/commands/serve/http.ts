@@ -11,7 +11,7 @@ import type { Conversation } from '../../../src/delivery/conversation.js'
 import type { SubmitDoor } from '../../../src/http/api/route.js'
 import type { HttpListener } from '../../../src/http/http-server.js'
 import type { QueuePlace } from '../../../src/http/figures/queues.js'
-import type { RelayFacts } from '../../../src/http/figures/problems.js'
+import type { Problem, RelayFacts } from '../../../src/http/figures/problems.js'
 import type { HttpPage } from '../../../src/http/wire/pages.js'
 import { newToken, soleToken, tokensIn, type Tokens } from '../../../src/http/wire/tokens.js'
 import { expandedAll } from '../../../src/relay/smtp-in/expanded-recipients.js'
@@ -191,13 +191,18 @@ export class RelayHttp {
     this.#listeners.push(...listeners)
   }
 
+  /** What is wrong with the queue, the worst first. */
+  problems(): Problem[] {
+    return this.#api.problems()
+  }
+
   /** What a reload has read: tokens are asked for by each request. */
   takeUp({ tls }: HttpTables): void {
     if (tls !== undefined) for (const listener of this.#listeners) listener.takeUp(tls)
   }
 
   /** Drops the ports, and writes the counts of the day down. */
-  close(): Promise<void> {
+  end(): Promise<void> {
     for (const listener of this.#listeners) listener.close()
     return this.#api.end()
   }

@@ -69,6 +69,9 @@ import { historyOf } from '../cli/history-options.js'
 import { answerForMetrics, loadMetrics } from './metrics.js'
 import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './places.js'
 import { reloads } from './reload.js'
+import { Figures } from '../../../src/http/figures/figures.js'
+import type { RelayFacts } from '../../../src/http/figures/problems.js'
+import { versionText } from '../cli/version.js'
 import { Retirement } from '../log/retirement.js'
 import { sharedLimits, sharedScheduler, Shares } from '../parameters/shares.js'
 import { Stopping, stopTimeoutMsOf } from './stopping.js'
@@ -478,20 +481,24 @@ async function runWith(
     () => firstExpiryOf(said.tables),
     () => reloads.last,
   )
+  const facts = (): RelayFacts =>
+    factsOf(said.tables, reloads.last, {
+      isFrozen: args.isSet('freeze'),
+      webhookTrouble: webhookState.trouble,
+    })
   const http = withHttp?.(queue, {
     directory,
     place: queuePlace,
     hostname: settings.hostname,
     tables: () => said.tables.http,
     conversationsOf: (id) => conversations.of(id),
-    facts: () =>
-      factsOf(said.tables, reloads.last, {
-        isFrozen: args.isSet('freeze'),
-        webhookTrouble: webhookState.trouble,
-      }),
+    facts,
     door: () => withAliases(entry, () => said.tables.clients.aliases),
     log,
   })
+  const version = versionText()
+  const watched =
+    http ?? new Figures(queue, { clock: systemClock, version, hostname: settings.hostname, facts })
   log.info({ queue: shown, lock: queue.lockKind }, 'the queue is open')
   logEvents(queue, log)
   if (settings.direct && !/[.:]/.test(settings.hostname))
@@ -532,6 +539,7 @@ async function runWith(
   const logged = withLoggedClients(queue, log)
   const withRetirement: ControlOptions = {
     ...control,
+    problems: () => watched.problems(),
     retire: () => retirement.retire(),
     submit: (submission) =>
       retirement.guard(submission, (admitted) => logged.submit(admitted, controlClient)),
@@ -569,7 +577,7 @@ async function runWith(
   const listener = await answer().catch((error: unknown) => {
     for (const listening of metrics) listening.close()
     closeListings?.()
-    void http?.close()
+    void watched.end()
     queue.crash()
     throw error
   })
@@ -578,7 +586,7 @@ async function runWith(
     listener.closePorts()
     for (const listening of metrics) listening.close()
     closeListings?.()
-    return http?.close()
+    return watched.end()
   })
   stopping.beforeThat(await tellPlaces(settings.home, settings.places, listener.ports, log))
   void pickup?.run()

@@ -1,7 +1,7 @@
 /** Draws a frame of `waybill top` from two samples. Pure.
  * Invariant: a frame has at most `rows` lines of at most `columns` characters, and text from a
  * remote site cannot leave its line. */
-import type { Sample, WatchedDestination } from '../../../src/control/protocol.js'
+import type { Sample, ToldProblem, WatchedDestination } from '../../../src/control/protocol.js'
 import { countText, digitsText } from '../../../src/base/text.js'
 import type { LaneStatistics } from '../../../src/index.js'
 import { problemsOf } from '../../../src/http/figures/problems.js'
@@ -80,14 +80,23 @@ export function syncMeanMs({ now, before }: Pick<TopView, 'now' | 'before'>): nu
   return count <= 0 ? undefined : (syncTotalMs - before.statistics.journal.syncTotalMs) / count
 }
 
-/** As the console says them: what only the relay knows, such as its certificate, is
- * not in a sample. */
-function verdictOf({ now, strain = noStrain }: TopView): FrameLine[] {
-  const { statistics, destinations, room, wallMs } = now
-  const known = { statistics: { ...statistics, destinations }, strain, room, facts: {}, warnings: [], wallMs }
-  const problems = problemsOf(known)
+function verdictOf(view: TopView): FrameLine[] {
+  const problems = problemsIn(view)
   if (problems.length === 0) return [{ text: 'All is well', style: 'plain' }]
   return problems.map(({ text }): FrameLine => ({ text: printable(text), style: 'trouble' }))
+}
+
+/** As the console says them. A program that does not say what it has watched is judged by the
+ * sample. */
+export function problemsIn({
+  now,
+  strain = noStrain,
+}: Pick<TopView, 'now' | 'strain'>): readonly ToldProblem[] {
+  const { problems, statistics, destinations, room, wallMs } = now
+  return (
+    problems ??
+    problemsOf({ statistics: { ...statistics, destinations }, strain, room, facts: {}, warnings: [], wallMs })
+  )
 }
 
 const numberText = (value: number): string => {

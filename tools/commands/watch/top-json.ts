@@ -2,7 +2,7 @@
  * values are null. */
 import type { Sample } from '../../../src/control/protocol.js'
 import { queueNameOf } from '../../../src/lane/lane.js'
-import { perSecond, slowest, syncMeanMs, type TopView } from './top-frame.js'
+import { perSecond, problemsIn, slowest, syncMeanMs, type TopView } from './top-frame.js'
 
 export function topJson(view: Pick<TopView, 'now' | 'before' | 'counts'>): Record<string, unknown> {
   const { now, counts } = view
@@ -11,6 +11,7 @@ export function topJson(view: Pick<TopView, 'now' | 'before' | 'counts'>): Recor
   return {
     time: now.wallMs / 1000,
     recovering,
+    problems: problemsIn(view).map(({ code, severity, text }) => ({ code, severity, text })),
     accepted_rate: rate((of) => of.acceptedCount),
     delivered_rate: rate((of) => of.deliveredCount),
     deferred_rate: rate((of) => of.deferredCount),
