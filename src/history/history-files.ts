@@ -29,3 +29,24 @@ export function historyFiles(names: readonly string[]): HistoryFile[] {
   })
   return files.sort((a, b) => a.number - b.number)
 }
+
+const filterPattern = /^(\d{12}-\d{4}-\d\d-\d\d-\d\d)\.keys$/
+
+/** Paths of indexes whose lines are gone. */
+export function lonelyFilters(names: readonly string[]): string[] {
+  const all = new Set(names)
+  return names.flatMap((name) => {
+    const [, base] = filterPattern.exec(name) ?? []
+    return base === undefined || all.has(`${base}.jsonl`) ? [] : [`${historyDirectory}/${name}`]
+  })
+}
+
+const clockErrorMs = 3_600_000
+
+/** When the last entry of the first file was written, at the latest. A file whose name is ahead of
+ * the clock was begun by a clock that was wrong: it is as old as the next one that is not.
+ * @param files in their order @param nowMs milliseconds since 1970 */
+export function oldestEndMs(files: readonly HistoryFile[], nowMs: number): number {
+  const told = files.find(({ hourMs }) => hourMs <= nowMs + clockErrorMs)
+  return (told?.hourMs ?? nowMs) + 3_600_000
+}

@@ -40,6 +40,9 @@ interface Place {
 
 const textOf = ({ file, offset, number }: Place): string => `${file}-${offset}-${number}`
 
+/** @throws WaybillError OPTION_INVALID: it is not `next` of a page */
+export const checkPlace = (after: string | undefined): void => void placeOf(after)
+
 /** @throws WaybillError OPTION_INVALID */
 function placeOf(text: string | undefined): Place {
   if (text === undefined) return { file: 0, offset: 0, number: 0 }

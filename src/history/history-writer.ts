@@ -5,9 +5,11 @@
  *    readers, because its number is not above the last one.
  * 2. A life begins a new file, and after a failure too: a failed sync says nothing of the old one.
  * 3. A block of a file is written once: a torn write leaves rubbish in all of it.
- * 4. Files go whole, the oldest first, by age and by the bytes of all. */
+ * 4. Files go whole, the oldest first, by age and by the bytes of all. A clock that is set ahead
+ *    makes none old: an age is the one by the wall clock or by the life's, whichever is less. */
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { unlinkIfThere } from '../disk/names.js'
+import type { Now } from '../engine/settle/message-age.js'
 import type { OutcomeGap } from '../engine/outcomes/consume.js'
 import { roundUpToBlock } from '../log/segment.js'
 import type { QueueOutcome } from '../record/outcome.js'
@@ -18,6 +20,8 @@ import {
   historyFiles,
   hourOf,
   linesPath,
+  lonelyFilters,
+  oldestEndMs,
   type HistoryFile,
 } from './history-files.js'
 import { KeyFilter } from './key-filter.js'
@@ -58,11 +62,11 @@ export class HistoryWriter {
   }
 
   /** @throws WaybillError DISK_FULL, DISK_FAILED: `giveUp` follows */
-  async append(items: readonly (QueueOutcome | OutcomeGap)[], wallMs: number): Promise<void> {
+  async append(items: readonly (QueueOutcome | OutcomeGap)[], now: Now): Promise<void> {
     if (!this.#isOpen) await this.#open()
     const outcomes = items.filter((item) => item.kind !== 'gap')
     const lines = inBlocks(outcomes.map((outcome) => `${JSON.stringify(outcome)}\n`).join(''))
-    const current = await this.#fileFor(wallMs, lines.length)
+    const current = await this.#fileFor(now, lines.length)
     for (const outcome of outcomes) for (const key of keysOf(outcome)) current.filter.add(key)
     await current.file.write(lines, current.lengthBytes)
     current.lengthBytes += lines.length
@@ -70,14 +74,15 @@ export class HistoryWriter {
   }
 
   /** Removes files that are too old, or too many. */
-  async trim(wallMs: number): Promise<void> {
+  async trim({ wallMs, unsetWallMs }: Now): Promise<void> {
     const { retentionMs, bytesMax } = this.#bounds
+    const nowMs = Math.min(wallMs, unsetWallMs)
     if (!this.#isOpen) await this.#open()
     if (this.#current !== undefined && this.#current.hourMs !== hourOf(wallMs)) await this.#end(this.#current)
     const currentBytes = this.#current === undefined ? 0 : fileBytesMax + this.#current.filter.bytes.length
     let bytes = this.#old.reduce((sum, file) => sum + file.bytes, currentBytes)
     for (let [oldest] = this.#old; oldest !== undefined; [oldest] = this.#old) {
-      if (bytes <= bytesMax && oldest.hourMs + 3_600_000 > wallMs - retentionMs) return
+      if (bytes <= bytesMax && oldestEndMs(this.#old, nowMs) > nowMs - retentionMs) return
       await unlinkIfThere(this.#disk, linesPath(oldest))
       await unlinkIfThere(this.#disk, filterPath(oldest))
       bytes -= oldest.bytes
@@ -99,6 +104,8 @@ export class HistoryWriter {
     this.#old.length = 0
     const names = await this.#disk.list(historyDirectory)
     const paths = new Set(names.map((name) => `${historyDirectory}/${name}`))
+    // Of files whose removal a crash has cut short.
+    for (const path of lonelyFilters(names)) await unlinkIfThere(this.#disk, path)
     for (const file of historyFiles(names)) {
       this.#number = Math.max(this.#number, file.number)
       let bytes = 0
@@ -109,13 +116,13 @@ export class HistoryWriter {
     this.#isOpen = true
   }
 
-  async #fileFor(wallMs: number, bytes: number): Promise<Current> {
-    const hourMs = hourOf(wallMs)
+  async #fileFor(now: Now, bytes: number): Promise<Current> {
+    const hourMs = hourOf(now.wallMs)
     const current = this.#current
     if (current !== undefined && current.hourMs === hourMs && current.lengthBytes + bytes <= fileBytesMax)
       return current
     if (current !== undefined) await this.#end(current)
-    await this.trim(wallMs)
+    await this.trim(now)
     const next = { number: ++this.#number, hourMs }
     const file = await this.#disk.open(linesPath(next), 'create')
     this.#current = { ...next, file, filter: new KeyFilter(), lengthBytes: 0 }

@@ -2,11 +2,13 @@
  * Invariant: mail never waits for it. What cannot be written is tried again later, from the
  * outcomes that the queue keeps, and what it cannot keep for so long is missing. */
 import { thrownText } from '../base/realms.js'
-import type { Clock, Timer } from '../base/clock.js'
+import type { Timer } from '../base/clock.js'
 import { pause } from '../base/clock.js'
 import { checkOptionNames, integerOption } from '../base/options.js'
 import type { Disk } from '../disk/disk.js'
 import type { OutcomeBatchesRequest, OutcomeGap } from '../engine/outcomes/consume.js'
+import type { LifeClock } from '../engine/life/life.js'
+import { nowOf } from '../engine/settle/message-age.js'
 import { isWaybillError, type ErrorCode } from '../errors.js'
 import type { QueueOutcome } from '../record/outcome.js'
 import { historyConsumer } from './history-files.js'
@@ -39,7 +41,7 @@ export function historyBounds(options: HistoryOptions): HistoryBounds {
 export interface HistoryParts {
   readonly disk: Disk
   /** It stops with the life of the queue. */
-  readonly clock: Clock
+  readonly clock: LifeClock
   readonly outcomeBatches: (
     request: OutcomeBatchesRequest,
   ) => AsyncIterable<readonly (QueueOutcome | OutcomeGap)[]>
@@ -68,7 +70,7 @@ export class History {
     while (!isOver()) {
       try {
         for await (const batch of outcomeBatches({ consumer: historyConsumer, max: batchMax })) {
-          await this.#inTurn(() => this.#writer.append(batch, clock.wallMs()))
+          await this.#inTurn(() => this.#writer.append(batch, nowOf(clock)))
           if (batch.length < batchMax) await pause(clock, gatherMs, undefined)
         }
         return
@@ -85,7 +87,7 @@ export class History {
     const { clock, isOver } = this.#parts
     this.#timer = clock.after(hourMs, () => {
       if (isOver()) return
-      this.#inTurn(() => this.#writer.trim(clock.wallMs())).catch((error: unknown) => this.#tell(error))
+      this.#inTurn(() => this.#writer.trim(nowOf(clock))).catch((error: unknown) => this.#tell(error))
       this.#trimLater()
     })
   }

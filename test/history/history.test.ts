@@ -1,5 +1,6 @@
 /** What the history finds of mail that has ended, in the same life and in later ones. */
 import { WaybillError } from '../../src/errors.js'
+import type { SimClock } from '../../src/sim/world/world.js'
 import { expect, test } from 'vitest'
 // Loaded beforehand: a simulated world does not wait for it.
 import '../../src/history/history.js'
@@ -106,6 +107,55 @@ test('files go when they are too old, whole, and the log keeps nothing for a his
     await stage.open()
     await stage.until('nobody consumes', () => stage.queue.consumers().length === 0)
     expect(kindsOf(await found(stage, { id: later }))).toEqual(['accepted', 'delivered', 'finished'])
+  })
+})
+
+const hourMs = 3_600_000
+const yearMs = 365 * 24 * hourMs
+const step = (stage: Stage, ms: number): void => (stage.clock as SimClock).stepWall(ms)
+
+const sent = async (stage: Stage): Promise<string> => {
+  const { id } = await stage.queue.submit(submission(['a@b.test']))
+  await ended(stage, id)
+  return id
+}
+
+test.each([
+  ['that is set ahead', false],
+  ['that is ahead at a start', true],
+])('a clock %s makes no entry old, and files that it named end with others', async (_, atStart) => {
+  await simulated(async (stage) => {
+    await stage.open(withHistory({ retentionMs: 3 * hourMs }))
+    await stage.until('outcomes are kept', () => stage.queue.consumers().length === 1)
+    const id = await sent(stage)
+    if (atStart) stage.queue.crash()
+    step(stage, yearMs)
+    if (atStart) await stage.open(withHistory({ retentionMs: 3 * hourMs }))
+    const ahead = await sent(stage)
+    await pause(stage, 2 * hourMs)
+    expect(kindsOf(await found(stage, { id }))).toContain('finished')
+    step(stage, -yearMs)
+    const right = await sent(stage)
+    await pause(stage, 2 * hourMs)
+    expect(kindsOf(await found(stage, { id: right }))).toContain('finished')
+    await pause(stage, 6 * hourMs)
+    for (const gone of [id, ahead, right]) expect(await found(stage, { id: gone })).toEqual([])
+    expect(filesOf(stage)).toEqual([])
+  })
+})
+
+test('an index whose lines a crash has left out is removed', async () => {
+  await simulated(async (stage) => {
+    await stage.open(withHistory())
+    await stage.until('outcomes are kept', () => stage.queue.consumers().length === 1)
+    await sent(stage)
+    await pause(stage, 2 * hourMs)
+    const [lines, index] = filesOf(stage).toSorted()
+    expect(index).toMatch(/\.keys$/)
+    await stage.disk!.unlink(lines!)
+    await stage.open(withHistory())
+    await sent(stage)
+    expect(filesOf(stage)).toEqual([expect.stringMatching(/\.jsonl$/)])
   })
 })
 

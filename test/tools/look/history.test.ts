@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { nodeDisk } from '../../../src/disk/node-disk.js'
 import { openQueue } from '../../../src/index.js'
+import { UsageError } from '../../../tools/commands/cli/command.js'
 import { history } from '../../../tools/commands/look/history.js'
 import { command, type Commanded } from '../../inspect/commanded.js'
 import { temporaryDirectory } from '../../temporary-directory.js'
@@ -50,4 +51,12 @@ test('entries are shown as text and JSON, in pages, with the relay and without',
     stderr: 'waybill history: nothing of it is in the history\n',
   })
   await expect(said()).rejects.toThrow('expected one of')
+})
+
+test('a wrong place or selector is wrong usage, before the queue is looked for', async () => {
+  const directory = await temporaryDirectory('no-queue')
+  const said = (...args: string[]): Promise<Commanded> =>
+    command(history, ['--queue', directory, ...args], nodeDisk, Date.now())
+  await expect(said('--tag', 't', '--after', 'x')).rejects.toThrow(UsageError)
+  await expect(said('--tag', 'x'.repeat(2000))).rejects.toThrow(UsageError)
 })

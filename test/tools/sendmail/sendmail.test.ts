@@ -737,6 +737,9 @@ test.each<[ErrorCode, number]>([
 
 test('what this user may not do is 77, whoever says so; what nobody foresaw is 70', () => {
   expect(sysexitOfError(new WaybillError('DISK_FAILED', 'x', { errno: 'EACCES' }))).toBe(77)
+  // The program that sends keeps the mail until the disk is mended.
+  expect(sysexitOfError(new WaybillError('DISK_FAILED', 'x', { errno: 'EROFS' }))).toBe(75)
+  expect(sysexitOfError(Object.assign(new Error('x'), { errno: -30, code: 'EROFS' }))).toBe(75)
   expect(sysexitOfError(Object.assign(new Error('x'), { errno: -1, code: 'EPERM' }))).toBe(77)
   expect(sysexitOfError(Object.assign(new Error('x'), { errno: -20, code: 'ENOTDIR' }))).toBe(74)
   expect(sysexitOfError(new Error('x'))).toBe(70)

@@ -50,6 +50,11 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
+/** What the caller of a command gave, and the queue refuses as an option. @returns other errors as
+ * they are */
+export const asUsage = (error: unknown): unknown =>
+  isWaybillError(error, 'OPTION_INVALID') ? new UsageError(error.message) : error
+
 /** The only operand. @param what it is, for the error @throws UsageError */
 export function oneOperand({ rest }: Arguments, what: string): string {
   const [given, ...more] = rest

@@ -1,8 +1,7 @@
 /** `waybill history`: what became of messages that may have ended, from the history of a relay. */
-import type { HistoryEntry, HistorySelector } from '../../../src/history/history-entry.js'
-import { readHistory } from '../../../src/history/history-reader.js'
-import { isWaybillError } from '../../../src/errors.js'
-import { UsageError, type Arguments } from '../cli/command.js'
+import { queryOf, type HistoryEntry, type HistorySelector } from '../../../src/history/history-entry.js'
+import { checkPlace, readHistory } from '../../../src/history/history-reader.js'
+import { asUsage, UsageError, type Arguments } from '../cli/command.js'
 import { parseCount } from '../cli/values.js'
 import { fullTime, printable, senderText } from '../text/shown-text.js'
 import { exits, inspectCommand, jsonOption, type InspectCommand, type Inspected } from './inspection.js'
@@ -44,40 +43,45 @@ function selectorOf(args: Arguments): HistorySelector {
 interface Wishes {
   readonly selector: HistorySelector
   readonly limit: number
+  readonly after: string | undefined
 }
 
 /** @throws UsageError */
 function wishesOf(args: Arguments): Wishes {
   const limit = args.one('limit')
+  const after = args.one('after')
+  const selector = selectorOf(args)
+  try {
+    queryOf(selector)
+    checkPlace(after)
+  } catch (error) {
+    throw asUsage(error)
+  }
   return {
-    selector: selectorOf(args),
+    selector,
+    after,
     limit: limit === undefined ? Infinity : parseCount('limit', limit, 1),
   }
 }
 
 async function show(
   { directory, args, out, surroundings }: Inspected,
-  { selector, limit }: Wishes,
+  { selector, limit, after: first }: Wishes,
 ): Promise<number> {
   let left = limit
-  let after = args.one('after')
+  let after = first
   let entryCount = 0
-  try {
-    do {
-      const page = await readHistory(directory.disk, selector, { max: Math.min(left, pageMax), after })
-      for (const entry of page.entries) {
-        if (args.isSet('json')) out.json({ ...entry, at: new Date(entry.at).toISOString() })
-        else out.line(lineOf(entry))
-        if (out.isFull) await out.flush()
-      }
-      entryCount += page.entries.length
-      left -= page.entries.length
-      after = page.next
-    } while (after !== undefined && left > 0)
-  } catch (error) {
-    if (isWaybillError(error, 'OPTION_INVALID')) throw new UsageError(error.message)
-    throw error
-  }
+  do {
+    const page = await readHistory(directory.disk, selector, { max: Math.min(left, pageMax), after })
+    for (const entry of page.entries) {
+      if (args.isSet('json')) out.json({ ...entry, at: new Date(entry.at).toISOString() })
+      else out.line(lineOf(entry))
+      if (out.isFull) await out.flush()
+    }
+    entryCount += page.entries.length
+    left -= page.entries.length
+    after = page.next
+  } while (after !== undefined && left > 0)
   await out.flush()
   if (after !== undefined) surroundings.complain(`more with --after ${after}\n`)
   if (entryCount > 0) return exits.fine

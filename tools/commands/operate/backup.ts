@@ -6,9 +6,9 @@ import { backUp, type BackupReport, type KeptFiles } from '../../../src/backup/b
 import { endOfJournal } from '../../../src/backup/plan.js'
 import { ControlClient } from '../../../src/control/client.js'
 import { queueLockName, readQueueHeader } from '../../../src/directory/header.js'
-import { isWaybillError, WaybillError } from '../../../src/errors.js'
+import { WaybillError } from '../../../src/errors.js'
 import { isStoreUrl } from '../../../src/store/is-store-url.js'
-import { UsageError, type Arguments } from '../cli/command.js'
+import { asUsage, UsageError, type Arguments } from '../cli/command.js'
 import { queuePathOf } from '../cli/queue-path.js'
 import { actAsOwner } from '../cli/queue-owner.js'
 import { exits, jsonOption } from '../look/inspection.js'
@@ -55,8 +55,7 @@ async function operate(operating: Operating, to: string): Promise<number> {
       { to, signal: stop, onProgress: (done, all) => progress.show(done, all) },
     )
   } catch (error) {
-    if (isWaybillError(error, 'OPTION_INVALID')) throw new UsageError(error.message)
-    throw error
+    throw asUsage(error)
   } finally {
     progress.end()
     disk.abandon()

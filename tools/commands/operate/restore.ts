@@ -6,7 +6,7 @@ import { openBackup, previewOf, restoreInto, type Backup, type Preview } from '.
 import { isWaybillError, type WaybillError } from '../../../src/errors.js'
 import type { Finding } from '../../../src/inspect/damage/finding.js'
 import { addressesIn } from '../../../src/inspect/messages/waiting-recipients.js'
-import { lineOf, UsageError, type Arguments, type Command } from '../cli/command.js'
+import { asUsage, lineOf, UsageError, type Arguments, type Command } from '../cli/command.js'
 import { actAsOwner } from '../cli/queue-owner.js'
 import { exits, jsonOption, sentenceOf } from '../look/inspection.js'
 import { fullTime, printable, senderText } from '../text/shown-text.js'
@@ -61,16 +61,17 @@ async function runIn(args: Arguments, surroundings: Surroundings): Promise<numbe
   } catch (error) {
     if (error instanceof OutputClosed) return exits.wrong
     if (!isWaybillError(error)) throw error
-    if (isUsage(error, wanted)) throw new UsageError(error.message)
+    if (isMissing(error, wanted)) throw new UsageError(error.message)
+    if (isWaybillError(error, 'OPTION_INVALID')) throw asUsage(error)
     await out.flush().catch(() => undefined)
     surroundings.complain(`waybill restore: ${lineOf(error)}\n`)
     return exits.wrong
   }
 }
 
-/** There is no such backup, or a queue is there already. */
-const isUsage = ({ code, place }: WaybillError, { from }: Wanted): boolean =>
-  code === 'OPTION_INVALID' || (code === 'DISK_FAILED' && place.errno === 'ENOENT' && place.path === from)
+/** There is no such backup. */
+const isMissing = ({ code, place }: WaybillError, { from }: Wanted): boolean =>
+  code === 'DISK_FAILED' && place.errno === 'ENOENT' && place.path === from
 
 async function restoring(
   { from, to }: Wanted,

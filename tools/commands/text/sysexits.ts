@@ -29,14 +29,19 @@ export function sysexitOfError(error: unknown): number {
   if (isWaybillError(error)) {
     // The disk may have refused only this user.
     if (error.code === 'DISK_FAILED' && isRefusal(error.place.errno)) return sysexits.noPermission
+    if (error.code === 'DISK_FAILED' && error.place.errno === readOnly) return sysexits.tryAgain
     return byCode[error.code] ?? (error.reply.code >= 500 ? sysexits.data : sysexits.tryAgain)
   }
   const errno = errnoOf(error)
   if (isRefusal(errno)) return sysexits.noPermission
+  if (errno === readOnly) return sysexits.tryAgain
   return errno === undefined ? sysexits.software : sysexits.io
 }
 
-const isRefusal = (errno: unknown): boolean => errno === 'EACCES' || errno === 'EPERM' || errno === 'EROFS'
+const isRefusal = (errno: unknown): boolean => errno === 'EACCES' || errno === 'EPERM'
+/** The kernel makes a file system read-only when its device fails, until an operator has
+ * mended it. */
+const readOnly = 'EROFS'
 
 /** For the worst of the outcomes. */
 export function sysexitOfResult(result: DeliveryResult): number {
