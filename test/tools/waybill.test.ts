@@ -61,6 +61,9 @@ test('help and version are written to standard output', async () => {
 test.each([
   [[], 2, /usage: waybill COMMAND/],
   [['fly'], 2, /no command 'fly'/],
+  [['HOLD'], 2, /no command 'HOLD'; is it hold\?/],
+  [['log', 'verfy'], 2, /no command 'log verfy'; is it log verify\?/],
+  [['log', 'x'], 2, /no command 'log x': which of log stat, log dump/],
   [['toString'], 2, /no command 'toString'/],
   [['serve', '--fast'], 2, /unknown option '--fast'/],
   [['serve', 'now'], 2, /unexpected argument 'now'/],

@@ -139,8 +139,7 @@ export class Dispatch {
     const scheduler = schedulerOptionsOf(checkedChange(options, change))
     this.#scheduler.checkReconfiguration(scheduler)
     takeUp(options, change)
-    this.#limited.renew()
-    this.#asked.push(() => this.#callbacks.onLimits())
+    if (this.#limited.renew()) this.#asked.push(() => this.#callbacks.onLimits())
     for (const [name, transport] of Object.entries(change.transports ?? {})) this.#add(name, transport)
     this.#asked.push((nowMs) => {
       this.#scheduler.reconfigure(scheduler)

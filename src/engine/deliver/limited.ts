@@ -36,6 +36,8 @@ export interface LimitedSite {
   readonly limit: WaitingLimit
 }
 
+const linesOf = ({ options: { limits, shaping } }: Parts): string => JSON.stringify([limits, shaping])
+
 /** The reason of a site that is slowed by no reply. */
 const byOperator = 'an operator has slowed it'
 
@@ -45,19 +47,26 @@ const areTexts = (value: unknown): value is readonly string[] =>
 export class Limited {
   readonly #parts: Parts
   #limits: SendingLimits
+  /** Of the options that it is made of. */
+  #lines: string
   readonly #sites = new Map<string, LimitedSite>()
 
   constructor(parts: Parts) {
     const { limits, shaping, clock } = parts.options
     this.#parts = parts
+    this.#lines = linesOf(parts)
     this.#limits = new SendingLimits(limits, shaping, clock.monotonicMs())
   }
 
-  /** The options are others. */
-  renew(): void {
+  /** The options may be others. @returns false: they say what they said, and turns stay */
+  renew(): boolean {
     const { limits, shaping, clock } = this.#parts.options
+    const lines = linesOf(this.#parts)
+    if (lines === this.#lines) return false
+    this.#lines = lines
     this.#limits = new SendingLimits(limits, shaping, clock.monotonicMs(), this.#limits)
     this.#sites.clear()
+    return true
   }
 
   /** Sites whose mail waits for a limit now, and those that an operator has slowed. */

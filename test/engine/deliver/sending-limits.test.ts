@@ -519,6 +519,22 @@ test('what waits for a far turn is flushed, and goes when its limit does', async
   })
 })
 
+test('a change of something else leaves each message its turn, and says what it waits for', async () => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const limit = { kind: 'nexthop', pattern: 'a.example', count: 1, perMs: 3_600_000 } as const
+    const queue = await opened(stage, begun, { limits: [limit] })
+    for (const n of [1, 2, 3]) await queue.submit(submission(`n${n}@a.example`))
+    await stage.until('two wait', () => begun.length === 1 && twoWait(queue))
+    const before = queue.destinations()
+    expect(before).toMatchObject([{ name: 'a.example', limit: { kind: 'nexthop', name: 'a.example' } }])
+    queue.reconfigure({ limits: [{ ...limit }], retry: fixedRetry([7_200_000], 1e9) })
+    expect(queue.destinations()).toEqual(before)
+    await pause(stage, 1000)
+    expect(queue.destinations()).toEqual(before)
+  })
+})
+
 test('a message of which a delivery is under way waits for no limit that ends meanwhile', async () => {
   await simulated(async (stage) => {
     const begun: Begun[] = []

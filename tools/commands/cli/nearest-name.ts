@@ -1,11 +1,11 @@
 /** The name that somebody may have meant. Pure. */
 
 /** @returns undefined when none is near: a letter more, less, other or exchanged, and one more of
- * these in a long one */
+ * these in a long one, or capitals */
 export function nearestName(word: string, names: readonly string[]): string | undefined {
   const distanceMax = word.length < 4 ? 0 : word.length < 7 ? 1 : 2
   const [nearest] = names
-    .map((name) => ({ name, distance: distanceOf(word, name) }))
+    .map((name) => ({ name, distance: distanceOf(word.toLowerCase(), name) }))
     .filter(({ distance }) => distance <= distanceMax)
     .sort((a, b) => a.distance - b.distance)
   return nearest?.name

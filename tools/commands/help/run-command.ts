@@ -11,6 +11,22 @@ import { reloadAtHangup, type HangUps } from '../serve/reload.js'
 import { versionText } from '../cli/version.js'
 import { complaint } from '../text/shown-text.js'
 
+/** @param longer commands of several words that begin with the first one */
+function unknownText([first = '', second]: readonly string[], longer: readonly string[]): string {
+  const isPart = longer.length > 0 && second !== undefined
+  if (longer.length > 0 && !isPart) return `which of ${longer.join(', ')}?`
+  const nearest = isPart
+    ? longer.find((name) => name === `${first} ${nearestName(second, longer.map(lastWord))}`)
+    : nearestName(first, commandNames)
+  const hint = nearest === undefined ? '' : `; is it ${nearest}?`
+  if (!isPart) return `no command '${first}'${hint}`
+  return nearest === undefined
+    ? `no command '${first} ${second}': which of ${longer.join(', ')}?`
+    : `no command '${first} ${second}'${hint}`
+}
+
+const lastWord = (name: string): string => name.split(' ').at(-1)!
+
 async function main(words: readonly string[], hangUps: HangUps): Promise<number | undefined> {
   const [first] = words
   if (first === undefined) {
@@ -27,10 +43,7 @@ async function main(words: readonly string[], hangUps: HangUps): Promise<number 
   if (name === undefined || named === undefined) {
     const longer = commandNames.filter((known) => known.startsWith(`${first} `))
     if (longer.length > 0 && ['--help', '-h'].includes(words[1] ?? '')) return main(['help', first], hangUps)
-    const nearest = nearestName(first, commandNames)
-    const hint = nearest === undefined ? '' : `; is it ${nearest}?`
-    const reason = longer.length === 0 ? `no command '${first}'${hint}` : `which of ${longer.join(', ')}?`
-    process.stderr.write(`waybill: ${reason}; \`waybill help\` lists them\n`)
+    process.stderr.write(`waybill: ${unknownText(words, longer)}; \`waybill help\` lists them\n`)
     return 2
   }
   const { command } = named
