@@ -15,9 +15,11 @@ import { composeReport, isReportingMta } from '../../bounce/report.js'
 import { reportDecision, reportRecipientsMax } from '../../bounce/report-decision.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import type { RecipientTables } from '../parameters/recipient-refusal.js'
+import { completed } from '../smtp-in/completed-header.js'
 import { dateText, messageIdOf } from '../smtp-in/received.js'
 import { plainAddress, type SubmitPort } from '../smtp-in/smtp-handlers.js'
 import { expanded } from '../tables/aliases.js'
+import { shownSender, type Senders } from '../tables/senders.js'
 import {
   checkedRecipients,
   refusedFor,
@@ -33,6 +35,10 @@ import {
   type FoundMail,
 } from './maildrop-file.js'
 
+export interface PickupTables extends RecipientTables {
+  readonly senders?: Senders | undefined
+}
+
 export interface PickupOptions {
   /** The queue's directory. */
   readonly queue: string
@@ -40,7 +46,7 @@ export interface PickupOptions {
   /** Largest message, bytes. */
   readonly sizeBytesMax: number
   readonly hostname?: string
-  readonly tables?: () => RecipientTables
+  readonly tables?: () => PickupTables
   /** Of a file whose message is refused, in whole or in part, and whose sender gets no report, or
    * that cannot be read. It, or a copy, is kept, and not looked at again. */
   readonly onRefusal: (path: string, error: unknown) => void
@@ -213,7 +219,7 @@ export class Pickup {
     const submission = {
       sender: this.#senderOf(mail),
       recipients,
-      data: Buffer.concat([Buffer.from(received), mail.data]),
+      data: this.#shown(Buffer.concat([Buffer.from(received), mail.data]), received.length, id, mail),
       smtputf8: false,
       longLines: true,
       id,
@@ -272,7 +278,20 @@ export class Pickup {
   }
 
   #senderOf({ sender }: FoundMail): string {
-    return plainAddress(sender, this.#options.hostname ?? machineName())
+    const { hostname = machineName(), tables = noTables } = this.#options
+    const { senders } = tables()
+    const plain = plainAddress(sender, hostname)
+    return senders === undefined ? plain : shownSender(senders, plain)
+  }
+
+  /** With the senders of its header as the world knows them. */
+  #shown(data: Buffer, prefixBytes: number, unique: string, mail: FoundMail): Buffer {
+    const { hostname = machineName(), tables = noTables } = this.#options
+    const { senders } = tables()
+    if (senders === undefined) return data
+    const shown = (address: string): string => shownSender(senders, address)
+    const sender = this.#senderOf(mail)
+    return completed(data, prefixBytes, { sender, unique, hostname, atMs: mail.leftAtMs, shown })
   }
 
   /** Keeps a copy of a file, some of whose recipients are refused and are not reported. */
@@ -301,7 +320,7 @@ export class Pickup {
   }
 }
 
-const noTables = (): RecipientTables => ({})
+const noTables = (): PickupTables => ({})
 
 /** The same refusals are reported once, and others that a table came to have later are, too:
  *    1. a report is durable, and the message has no room

@@ -1,6 +1,7 @@
-/** Reads the addresses in a header, and adds the domains that local programs leave out. Pure.
+/** Reads the addresses in a header, adds the domains that local programs leave out, and puts others
+ * in their place. Pure.
  * Example: cron's `From: root (Cron Daemon)`.
- * Invariant: only domains are added; an unreadable field stays as it is. No address of a field is
+ * Invariant: nothing else changes; an unreadable field stays as it is. No address of a field is
  * skipped, even without a comma: `a@b c@d` are two. Invalid addresses are passed on, and refused by
  * the server.
  * @see Postfix append_at_myorigin */
@@ -153,24 +154,52 @@ const plainField = /^[^:]+:(?:[^"(),:;<>@[\]]*<)?[^"(),:;<>@[\]]+@[^\s"(),:;<>@[
 const plainLengthMax = 400
 
 /** @param text the whole field, with its name and line ends */
-export function qualifiedField(text: string, origin: string): string {
-  if (text.length < plainLengthMax && plainField.test(text)) return text
+export const qualifiedField = (text: string, origin: string): string =>
+  text.length < plainLengthMax && plainField.test(text)
+    ? text
+    : withMembers(text, (tokens) => qualifiedAddress(tokens, origin))
+
+/** Each address becomes what `shown` says; names, comments and folding stay.
+ * @param text the whole field; latin1 that stands for octets */
+export const shownField = (text: string, shown: (address: string) => string): string =>
+  withMembers(text, (tokens) => shownAddresses(tokens, (octets) => octetsOf(octets, shown)))
+
+function octetsOf(octets: string, shown: (address: string) => string): string {
+  const address = Buffer.from(octets, 'latin1').toString()
+  const became = shown(address)
+  return became === address ? octets : Buffer.from(became).toString('latin1')
+}
+
+/** An unreadable field stays as it is. @param change the tokens between commas and ends of
+ * groups */
+function withMembers(text: string, change: (tokens: readonly string[]) => string): string {
   const start = text.indexOf(':') + 1
   const tokens = tokensOf(text.slice(start))
   if (tokens === undefined) return text
-  let qualified = text.slice(0, start)
-  let address: string[] = []
+  let changed = text.slice(0, start)
+  let member: string[] = []
   for (const part of tokens) {
-    if (part === ',' || part === ';') qualified += qualifiedAddress(address, origin) + part
+    if (part === ',' || part === ';') changed += change(member) + part
     // The name of a group.
-    else if (part === ':') qualified += address.join('') + part
+    else if (part === ':') changed += member.join('') + part
     else {
-      address.push(part)
+      member.push(part)
       continue
     }
-    address = []
+    member = []
   }
-  return qualified + qualifiedAddress(address, origin)
+  return changed + change(member)
+}
+
+/** Beside angle brackets a bare address is a name. */
+function shownAddresses(tokens: readonly string[], shown: (address: string) => string): string {
+  const hasBrackets = tokens.some((part) => part.startsWith('<'))
+  return tokens
+    .map((part) => {
+      if (hasBrackets) return part.startsWith('<') ? `<${shown(part.slice(1, -1).trim())}>` : part
+      return /^[^\t-\r "()@]+@[^\t-\r "()@]+$/.test(part) ? shown(part) : part
+    })
+    .join('')
 }
 
 function qualifiedAddress(tokens: readonly string[], origin: string): string {

@@ -1,13 +1,13 @@
 /** Completes the header of mail from clients that may relay, as a submission server does (RFC 6409
  * §8): adds a missing Date, Message-ID and From, and the domain of an address without one; removes
- * Bcc, Resent-Bcc, Return-Path and Content-Length, and makes a field of a mailbox's `From ` line.
- * Pure.
+ * Bcc, Resent-Bcc, Return-Path and Content-Length, makes a field of a mailbox's `From ` line, and
+ * shows senders as the world knows them. Pure.
  * Invariant: nothing else of the message changes; the whole header was seen, however it came. An
  * added field stands above the others; one that is there is kept.
  * @see Postfix always_add_missing_headers, message_drop_headers, append_at_myorigin */
 import { leadingFields } from '../../base/header.js'
 import { WaybillError } from '../../errors.js'
-import { addressFields, qualifiedField } from '../mime/header-addresses.js'
+import { addressFields, qualifiedField, shownField } from '../mime/header-addresses.js'
 import { dateText } from './received.js'
 
 export interface Completion {
@@ -18,12 +18,15 @@ export interface Completion {
   readonly hostname: string
   /** Milliseconds since 1970. */
   readonly atMs: number
+  /** What a sender is to the world (senders.ts), the envelope's too. Default: itself. */
+  readonly shown?: ((address: string) => string) | undefined
 }
 
 /** Octets that completion adds at most, with a host's name of 255 and a sender of 512. */
 export const completionBytesMax = 1100
 
-/** Octets of added domains; a field that would add more stays as it is. */
+/** Octets that added domains and longer senders take; a field that would add more stays as it
+ * is. */
 export const domainsBytesMax: number = 16 << 10
 
 /** A longer header is refused, octets: it is held in memory until it is whole. */
@@ -35,6 +38,19 @@ export const removedFields: ReadonlySet<string> = new Set([
   'resent-bcc',
   'return-path',
   'content-length',
+])
+
+/** Whose addresses are senders, in lower case. @see Postfix header_opts.c, HDR_OPT_SENDER */
+const senderFields: ReadonlySet<string> = new Set([
+  'from',
+  'sender',
+  'reply-to',
+  'errors-to',
+  'return-receipt-to',
+  'disposition-notification-to',
+  'resent-from',
+  'resent-sender',
+  'resent-reply-to',
 ])
 
 /** Waits for the end of a header that comes in pieces. It is looked at again when it has doubled,
@@ -80,16 +96,16 @@ export function completed(data: Buffer, prefixBytes: number, completion: Complet
   let domainsBytes = 0
   for (const { name, start, end } of fields) {
     const isRemoved = removedFields.has(name)
-    if (!isRemoved && !addressFields.has(name)) continue
+    if (!isRemoved && !addressFields.has(name) && !senderFields.has(name)) continue
     kept.push(sent.subarray(from, start))
     from = isRemoved ? end : start
     if (isRemoved) continue
     const text = sent.toString('latin1', start, end)
-    const qualified = qualifiedField(text, completion.hostname)
-    const addedBytes = qualified.length - text.length
-    if (addedBytes === 0 || domainsBytes + addedBytes > domainsBytesMax) continue
+    const changed = changedField(name, text, completion)
+    const addedBytes = Math.max(0, changed.length - text.length)
+    if (changed === text || domainsBytes + addedBytes > domainsBytesMax) continue
     domainsBytes += addedBytes
-    kept.push(Buffer.from(qualified, 'latin1'))
+    kept.push(Buffer.from(changed, 'latin1'))
     from = end
   }
   kept.push(sent.subarray(from, end))
@@ -98,6 +114,11 @@ export function completed(data: Buffer, prefixBytes: number, completion: Complet
   const startsBody = !isCut && rest.length > 0 && rest[0] !== 0x0d && rest[0] !== 0x0a
   if (startsBody) kept.push(Buffer.from('\r\n'))
   return Buffer.concat([...kept, rest])
+}
+
+function changedField(name: string, text: string, { hostname, shown }: Completion): string {
+  const qualified = addressFields.has(name) ? qualifiedField(text, hostname) : text
+  return shown !== undefined && senderFields.has(name) ? shownField(qualified, shown) : qualified
 }
 
 /** Programs that send pieces of a mailbox send its `From ` line, too. It is no field, and would end

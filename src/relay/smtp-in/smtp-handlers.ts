@@ -126,6 +126,8 @@ export interface RelayHandling {
   readonly recipients?: Pick<ExpandedRecipients, 'of'> | undefined
   /** Whose header is completed, completed-header.ts. */
   readonly completes?: (session: SMTPServerSession) => boolean
+  /** What a sender of theirs is to the world: senders.ts. Default: itself. */
+  readonly shown?: (sender: string) => string
   /** The clients that may use handling-parameters.ts. Default: none. */
   readonly mayAskHandling?: (session: SMTPServerSession) => boolean
 }
@@ -136,7 +138,7 @@ export interface RelayHandling {
 export function smtpHandlers(
   queue: SubmitPort,
   options: SmtpHandlerOptions = {},
-  { recipients, completes, mayAskHandling = nobody }: RelayHandling = {},
+  { recipients, completes, shown, mayAskHandling = nobody }: RelayHandling = {},
 ): SmtpHandlers {
   const { hostname = machineName(), received = true, dsn = true, clock = systemClock } = options
   hostOption('hostname', hostname)
@@ -177,14 +179,15 @@ export function smtpHandlers(
     const { mailFrom, rcptTo, smtpUtf8 } = session.envelope
     const id = ids.next(clock.wallMs())
     const received = headerOf(session, id)
-    const sender = mailFrom === false ? '' : plainAddress(mailFrom.address, hostname)
+    const written = mailFrom === false ? '' : plainAddress(mailFrom.address, hostname)
     const holdsHeader = completes?.(session) === true
+    const sender = holdsHeader && shown !== undefined ? shown(written) : written
     const limits = { inlineBytesMax, sizeBytesMax, holdsHeader }
     const collectedData = await collected(source, received, limits, ahead)
     const body = Buffer.isBuffer(collectedData) ? undefined : collectedData
     try {
       const beginning = Buffer.isBuffer(collectedData) ? collectedData : heldBy(collectedData)
-      const completion = { sender, unique: id, hostname, atMs: clock.wallMs() }
+      const completion = { sender, unique: id, hostname, atMs: clock.wallMs(), shown }
       const head = holdsHeader ? completed(beginning, received.length, completion) : beginning
       body?.unshift(head)
       const refusal = hopCount(head) > hopCountMax ? loopError() : promiseError(session)

@@ -23,6 +23,7 @@ import { ReplyError } from '../parameters/reply-error.js'
 import { routeRefusal, standingAtDoor, unknownUser } from '../parameters/recipient-refusal.js'
 import type { RelayDomains } from '../tables/relay-domains.js'
 import type { RefusedRecipients } from '../tables/route-verdict.js'
+import { shownSender, type Senders } from '../tables/senders.js'
 import { SessionServer, type Certificate, type Place } from './session-server.js'
 import type { Ends } from './smtp-session.js'
 import { loopbackNetworks, trustedNetworks } from './client-networks.js'
@@ -57,6 +58,9 @@ export interface ClientTables {
   /** Recipients whose mail is refused from every client: `550`, with the text of the line. Not
    * asked about who has a line in `aliases`. */
   readonly refused?: RefusedRecipients
+  /** What senders are to the world, in envelope and header, of mail from clients that may relay.
+   * @see Postfix smtp_generic_maps, masquerade_domains */
+  readonly senders?: Senders
 }
 
 export interface SmtpListener {
@@ -116,7 +120,7 @@ const busyLogin = (): ReplyError => new ReplyError({ code: 454, enhanced: '4.7.0
  * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
 export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<SmtpListener> {
   const { hostname = machineName(), places, purpose, tls, users } = options
-  let { relayDomains, aliases, refused } = options
+  let { relayDomains, aliases, refused, senders } = options
   // Smtp-server has a default one, whose key is public.
   if (tls === undefined && places.some(({ implicitTls }) => implicitTls))
     throw new WaybillError('OPTION_INVALID', 'TLS needs a certificate', { option: 'tls' })
@@ -139,6 +143,7 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
       recipients,
       mayAskHandling: mayRelay,
       ...(options.completesHeader === false ? undefined : { completes: mayRelay }),
+      ...(senders && { shown: (sender) => (senders === undefined ? sender : shownSender(senders, sender)) }),
     },
   )
   const logins = new Logins(users ?? new Map())
@@ -252,6 +257,7 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
     if (relayDomains !== undefined) relayDomains = tables.relayDomains ?? relayDomains
     if (aliases !== undefined) aliases = tables.aliases ?? aliases
     if (refused !== undefined) refused = tables.refused ?? refused
+    if (senders !== undefined) senders = tables.senders ?? senders
   }
   const ports: Bound[] = []
   try {

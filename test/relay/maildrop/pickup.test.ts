@@ -10,6 +10,7 @@ import { Pickup, type PickupOptions } from '../../../src/relay/maildrop/pickup.j
 import type { SubmitPort } from '../../../src/relay/smtp-in/smtp-handlers.js'
 import { aliasesIn } from '../../../src/relay/tables/aliases.js'
 import { relayDomainsIn } from '../../../src/relay/tables/relay-domains.js'
+import { sendersIn } from '../../../src/relay/tables/senders.js'
 
 let queue: string
 let submitted: Parameters<SubmitPort['submit']>[0][]
@@ -272,4 +273,21 @@ test('a link under the name of a copy that is to be kept is replaced, and what i
   expect(submitted).toMatchObject([{ id, recipients: ['good@example.net'] }])
   const kept = await readFile(join(queue, 'maildrop', name.replace('.mail', '.refused')), 'utf8')
   expect(kept).toContain('good@example.net')
+})
+
+test('senders of what was left are shown as the world knows them, and refusals reported there', async () => {
+  const tables = {
+    senders: sendersIn('@host.internal @example.org', 'senders'),
+    relayDomains: relayDomainsIn('b@example.net', 'relay-domains'),
+  }
+  const data = Buffer.from('From: root@host.internal\r\nTo: b@example.net\r\n\r\nroot@host.internal\r\n')
+  const recipients = ['b@example.net', 'unknown@example.net']
+  await drop('', { sender: 'root@host.internal', data, recipients })
+  await pickup({ tables: () => tables }).look()
+  const [report, mail] = submitted
+  expect(report).toMatchObject({ sender: '', recipients: ['root@example.org'] })
+  expect(mail).toMatchObject({ sender: 'root@example.org', recipients: ['b@example.net'] })
+  const text = (mail!.data as Buffer).toString()
+  expect(text).toMatch(/^Received: by mx\.example\.net /)
+  expect(text).toContain('\r\nFrom: root@example.org\r\nTo: b@example.net\r\n\r\nroot@host.internal\r\n')
 })

@@ -122,3 +122,25 @@ test('what is decided of a beginning stays so: the same header, however much of 
     expect(pieces).toBe(whole)
   }
 })
+
+test('senders are shown as the world knows them, in fields of senders alone', () => {
+  const shown = (address: string): string => address.replace(/@(?:h|relay\.example\.org)$/, '@example.com')
+  const sent =
+    'Date: x\r\nMessage-ID: <y@h>\r\nFrom: ada@h <ada@h>,\r\n\t"b@h" <b@h> (c@h)\r\nSender: root\r\n' +
+    'Reply-To: g: z\xc3\xa0 <d@h>, e@h (e@h);, f@x\r\nErrors-To: <@h>\r\nDisposition-Notification-To: < g@h >\r\n' +
+    'To: t@h\r\nX-From: u@h\r\n\r\nFrom: v@h\r\n'
+  const whole = completed(Buffer.from(sent, 'latin1'), 0, { ...completion, shown }).toString('latin1')
+  expect(whole).toBe(
+    'Date: x\r\nMessage-ID: <y@h>\r\nFrom: ada@h <ada@example.com>,\r\n\t"b@h" <b@example.com> (c@h)\r\nSender: root@example.com\r\n' +
+      'Reply-To: g: z\xc3\xa0 <d@example.com>, e@example.com (e@h);, f@x\r\nErrors-To: <@example.com>\r\n' +
+      'Disposition-Notification-To: <g@example.com>\r\nTo: t@h\r\nX-From: u@h\r\n\r\nFrom: v@h\r\n',
+  )
+})
+
+test('a field whose senders would take too much stays as it is', () => {
+  const field = `From: ${Array.from({ length: 10 }, (_, i) => `u${i}@h`).join(', ')}\r\n`
+  const shown = (address: string): string => `${address}.${'x'.repeat(domainsBytesMax / 9)}`
+  const whole = completed(Buffer.from(`${field}Sender: a@h\r\n\r\n`), 0, { ...completion, shown }).toString()
+  expect(whole).toContain(field)
+  expect(whole).toMatch(/^Sender: a@h\.x+\r$/m)
+})

@@ -1,5 +1,5 @@
-/** Reads single files of `serve`: certificate, users, relay domains, aliases, and the password at
- * the relay.
+/** Reads single files of `serve`: certificate, users, relay domains, aliases, senders, and the
+ * password at the relay.
  * Invariant: a password is never an argument, where every user of the machine could read it. */
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
@@ -9,6 +9,7 @@ import type { Certificate } from '../../../src/relay/smtp-in/session-server.js'
 import type { SmtpTransportOptions } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { nexthopParts } from '../../../src/relay/tables/nexthop.js'
 import { relayDomainsIn, type RelayDomains } from '../../../src/relay/tables/relay-domains.js'
+import { sendersIn, type Senders } from '../../../src/relay/tables/senders.js'
 import { usersIn, type Users } from '../../../src/relay/tables/users.js'
 import { flagOf, lineOf, UsageError, type Arguments } from '../cli/command.js'
 import { givenFile } from '../text/given-file.js'
@@ -115,6 +116,12 @@ export async function aliasesOf(args: Arguments): Promise<Aliases | undefined> {
   if (countMax !== undefined && countMax > recipientsOfMessageMax)
     throw new UsageError(`--alias-limit ${limit}: a message has at most ${recipientsOfMessageMax} recipients`)
   return aliasesIn(await fileTextOf('aliases', path), path, delimitersOf(args), countMax)
+}
+
+/** @returns what the file of `--senders` says @throws UsageError, WaybillError OPTION_INVALID */
+export async function sendersOf(args: Arguments): Promise<Senders | undefined> {
+  const path = args.one('senders')
+  return path === undefined ? undefined : sendersIn(await fileTextOf('senders', path), path)
 }
 
 /** The queue's `recipientCountMax`, which `serve` leaves as it is. */

@@ -16,7 +16,7 @@ import { receivedBytesMax } from '../../../src/relay/smtp-in/received.js'
 import type { Place } from '../../../src/relay/smtp-in/session-server.js'
 import { listenSmtpOnThread } from '../../../src/relay/smtp-in/smtp-front.js'
 import { listenSmtp, type SmtpListener } from '../../../src/relay/smtp-in/smtp-in.js'
-import type { RecipientTables } from '../../../src/relay/parameters/recipient-refusal.js'
+import type { PickupTables } from '../../../src/relay/maildrop/pickup.js'
 import { InFlowDelay } from '../../../src/relay/in-flow-delay.js'
 import { isForRelayDomain } from '../../../src/relay/tables/recipient-standing.js'
 import { tlsWays } from '../../../src/relay/smtp-out/smtp-out-options.js'
@@ -161,6 +161,10 @@ export const serve: Command = {
       value: 'FILE',
       help: 'aliases, for mail from any client: lines `info@example.com ada@example.com, bob@example.net` and\n`@old.example @new.example` (all others there); everyone may write to these',
     },
+    senders: {
+      value: 'FILE',
+      help: 'what senders of clients that may relay are to the world, in envelope and header: lines\n`root@host.internal ops@example.org`, `@host.internal @example.org` and `.internal @example.org`',
+    },
     'alias-limit': {
       value: 'N',
       help: "addresses that an alias may become, up to 100000: Postfix's virtual_alias_expansion_limit (1000)",
@@ -304,8 +308,8 @@ export const serve: Command = {
     'Without --relay and --direct no mail leaves this machine. With them, or with --relay-domains, only trusted networks and\n' +
     'who has logged in may send: another client gets `554 5.7.1` for each recipient, whatever --listen says, that no line of\n' +
     '--relay-domains or --aliases names.\n' +
-    'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --aliases, --routes,\n' +
-    '--limits, --shaping, --dkim, --tls-policy, --relay-auth, --http-tokens, --http-tls-cert and --http-tls-key, and\n' +
+    'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --aliases, --senders,\n' +
+    '--routes, --limits, --shaping, --dkim, --tls-policy, --relay-auth, --http-tokens, --http-tls-cert and --http-tls-key, and\n' +
     '--scheduler-conf again, and of --config the parameters (-o):\n' +
     'all or, where one is wrong, none. Other options, and the parameters that it names then, take a restart.',
   run,
@@ -554,7 +558,7 @@ async function runWith(
   })
   const entry = retirement.door(withInFlowDelay(withEtrn(held, queue, log), flow))
   const { sizeBytesMax } = server
-  const tables = (): RecipientTables => said.tables.clients
+  const tables = (): PickupTables => said.tables.clients
   const pickup =
     directory === undefined
       ? undefined

@@ -29,6 +29,7 @@ import {
   expiryMsOf,
   fileTextOf,
   relayDomainsOf,
+  sendersOf,
   usersOf,
 } from './secrets.js'
 import type { TlsPolicyTable } from './tls-policy-table.js'
@@ -54,6 +55,7 @@ export async function tablesOf(args: Arguments): Promise<Tables> {
   const users = await usersOf(args)
   const relayDomains = await relayDomainsOf(args)
   const aliases = await aliasesOf(args)
+  const senders = await sendersOf(args)
   const routes = await routesOf(args)
   return {
     clients: {
@@ -61,6 +63,7 @@ export async function tablesOf(args: Arguments): Promise<Tables> {
       ...(users === undefined ? undefined : { users }),
       ...(relayDomains === undefined ? undefined : { relayDomains }),
       ...(aliases === undefined ? undefined : { aliases }),
+      ...(senders === undefined ? undefined : { senders }),
       refused: routes.refused,
     },
     routes,
@@ -189,7 +192,7 @@ const isForEveryone = (path: string): boolean =>
 
 function filesOf(args: Arguments, tables: Tables): ReloadedFile[] {
   const { clients, routes, dkim, tlsPolicy, http, policy, limits, shaping } = tables
-  const { tls, users, relayDomains, aliases } = clients
+  const { tls, users, relayDomains, aliases, senders } = clients
   const holds: Readonly<Record<string, string>> = {
     config: `${countText(args.all('o').length, 'parameter')}; other options, as they were at the start`,
     'tls-cert': tls === undefined ? '' : `valid until ${dateOf(expiryMsOf(tls))}`,
@@ -197,6 +200,7 @@ function filesOf(args: Arguments, tables: Tables): ReloadedFile[] {
     auth: countText(users?.size ?? 0, 'user'),
     'relay-domains': countText(relayDomains?.lines.size ?? 0, 'domain or address', 'domains and addresses'),
     aliases: countText(aliases?.lines.size ?? 0, 'alias', 'aliases'),
+    senders: countText(senders?.lines.size ?? 0, 'sender'),
     routes: countText(routes.lineCount, 'route'),
     dkim: countText(dkim.keys?.length ?? 0, 'key'),
     'tls-policy': countText(tlsPolicy.lines.length, 'destination'),
