@@ -1,4 +1,5 @@
-/** A connection that waits for each reply as long as its command deserves.
+/** A connection that waits for each reply as long as its command deserves, and says which reply it
+ * waited for when it ends.
  * Invariant: while replies are outstanding, the silence that the server may keep is that of the
  * oldest one's command; between the 354 and the end of the data it is that of data that does not
  * move on.
@@ -16,6 +17,8 @@ export type PhaseTimes = Readonly<Record<Phase, number>>
  * when one is gone. */
 interface Hidden {
   readonly _responseActions: readonly unknown[]
+  readonly upgrading?: boolean
+  _onError(this: SMTPConnection, error: Error, code: string, response: string | false, command: string): void
   _onTimeout(this: SMTPConnection): void
   _processResponse(this: SMTPConnection): void
   _sendCommand(this: SMTPConnection, line: string, logged?: string): void
@@ -63,10 +66,31 @@ const phases: Readonly<Record<string, Phase>> = {
   DATA: 'dataInit',
 }
 
+/** What nodemailer says of a connection that ended, and how the words for operators begin. */
+const endings: Readonly<Record<string, string>> = {
+  Timeout: 'timed out',
+  'Greeting never received': 'timed out',
+  'Connection closed unexpectedly': 'the connection was closed',
+}
+
+/** A line of a login is a secret. */
+const namedCommand = /^(?:EHLO|HELO|LHLO|STARTTLS|AUTH|MAIL|RCPT|DATA|RSET)(?=[ ]|$)/i
+
+interface Awaited {
+  readonly phase: Phase
+  /** As operators read it. */
+  readonly what: string
+}
+
+/** Behind the end of the data smtp-outcome.ts says more. */
+const dataWaits = { dataXfer: ' while the data was sent', dataDone: '' } as const
+
 export class PhasedConnection extends SMTPConnection {
   readonly #times: PhaseTimes
   /** Commands without a reply, the oldest first; or the data. */
-  readonly #awaited: Phase[] = []
+  readonly #awaited: Awaited[] = []
+  /** The data leaves, or has left. */
+  #dataPhase: keyof typeof dataWaits | undefined
 
   constructor(options: Options, times: PhaseTimes) {
     super(options)
@@ -81,15 +105,20 @@ export class PhasedConnection extends SMTPConnection {
   }
 
   /** The data leaves, or has left: every reply before it has come. */
-  allowData(phase: 'dataXfer' | 'dataDone'): void {
-    this.#awaited.splice(0, Infinity, phase)
+  allowData(phase: keyof typeof dataWaits): void {
+    this.#awaited.splice(0, Infinity, { phase, what: 'the reply to the data' })
+    this.#dataPhase = phase
     this.allow(phase)
   }
 
   _sendCommand(line: string, logged?: string): void {
-    this.#awaited.push(phases[line.slice(0, 4).toUpperCase()] ?? 'other')
+    this.#dataPhase = undefined
+    const command = namedCommand.exec(line)?.[0].toUpperCase()
+    const phase = phases[line.slice(0, 4).toUpperCase()] ?? 'other'
+    this.#awaited.push({ phase, what: `the reply to ${command ?? 'a command'}` })
     hidden._sendCommand.call(this, line, logged)
-    this.#allowOldest()
+    // Nodemailer expects the reply to STARTTLS behind this.
+    this.allow(this.#awaited[0]!.phase)
   }
 
   _processResponse(): void {
@@ -107,12 +136,38 @@ export class PhasedConnection extends SMTPConnection {
     })
   }
 
-  #allowOldest(): void {
+  /** An error without a reply says what was waited for. */
+  _onError(error: Error, code: string, response: string | false, command: string): void {
+    if (response === false) this.nameWait(error)
+    hidden._onError.call(this, error, code, response, command)
+  }
+
+  /** In the same turn as the end: replies that will not come are forgotten behind it. */
+  protected nameWait(error: Error): void {
+    const ending = endings[error.message] ?? (isOfSocket(error) ? error.message : undefined)
+    if (ending !== undefined) error.message = ending + this.#wait()
+  }
+
+  /** @returns '' before there is a connection, and within a handshake */
+  #wait(): string {
+    if (this.#dataPhase !== undefined) return dataWaits[this.#dataPhase]
+    const { _responseActions: asked, upgrading } = this as unknown as Hidden
+    if (asked.length === 0 || upgrading === true) return ''
+    return ` while waiting for ${this.#oldest()?.what ?? 'the greeting'}`
+  }
+
+  #oldest(): Awaited | undefined {
     const { _responseActions: asked } = this as unknown as Hidden
     while (this.#awaited.length > asked.length) this.#awaited.shift()
-    const [oldest] = this.#awaited
-    if (oldest !== undefined) this.allow(oldest)
+    return this.#awaited[0]
+  }
+
+  #allowOldest(): void {
+    const oldest = this.#oldest()
+    if (oldest !== undefined) this.allow(oldest.phase)
   }
 }
+
+const isOfSocket = (error: Error): boolean => 'syscall' in error && error.syscall !== 'connect'
 
 const bytesHeard = (socket: PhasedConnection['_socket']): number => (socket ? socket.bytesRead : 0)

@@ -6,7 +6,8 @@
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers'
 import SMTPConnection, { type Options, type SMTPEnvelope } from 'nodemailer/lib/smtp-connection'
-import { withNeededQuotes } from '../../base/mail-address.js'
+import { isInternational, withNeededQuotes } from '../../base/mail-address.js'
+import { utf8Text } from '../../base/text.js'
 import type { Transcript } from '../../delivery/conversation.js'
 import type { OutcomeTls, RequestDsn } from '../../delivery/transport.js'
 import {
@@ -14,6 +15,7 @@ import {
   lost,
   startTlsRefused,
   stepFault,
+  isClosing,
   isRefusal,
   type ClientError,
 } from './smtp-reply.js'
@@ -49,7 +51,7 @@ interface Hidden {
   _createSendStream(this: SMTPConnection, answered: Answered): DataSink
   _actionSMTPStream(this: SMTPConnection, reply: string, answered: Answered): void
   _onData(this: SMTPConnection, chunk: Buffer): void
-  _onError(this: SMTPConnection, error: Error, code: string, response: false, command: string): void
+  _onError(this: SMTPConnection, error: Error, code: string, response: string | false, command: string): void
 }
 const hidden = SMTPConnection.prototype as unknown as Hidden
 
@@ -64,6 +66,10 @@ const decoded = (text: string): string => text.replaceAll('\u0001', '<').replace
 
 const withDecoded = <T extends { readonly recipient?: string | undefined }>(reply: T): T =>
   reply.recipient === undefined ? reply : Object.assign(reply, { recipient: decoded(reply.recipient) })
+
+/** Of a reply whose characters stand for octets: UTF-8 where it is that. */
+const textOf = (reply: string): string =>
+  isInternational(reply) ? (utf8Text(Buffer.from(reply, 'latin1')) ?? reply) : reply
 
 export class SmtpClient extends PhasedConnection {
   /** Transactions begun on this connection. */
@@ -138,6 +144,8 @@ export class SmtpClient extends PhasedConnection {
     return new Promise((resolve) => {
       this.#ended = () => resolve(this.#lastError ?? lost())
       this.connect((error?: ClientError) => {
+        // Of a server that closes before its greeting this is all that nodemailer says.
+        if (error?.code === 'ECONNECTION') this.nameWait(error)
         if (this.secure) this.tlsSession = tlsSessionOf(this._socket, this.isPeerChecked)
         resolve(error)
       })
@@ -263,9 +271,12 @@ export class SmtpClient extends PhasedConnection {
     hidden._onConnect.call(this)
   }
 
+  /** A server that closes says nothing of TLS, and is asked for nothing more. */
   _actionSTARTTLS(reply: string): void {
     this.refusedTls = isRefusal(reply)
-    hidden._actionSTARTTLS.call(this, reply)
+    if (!isClosing(reply)) return hidden._actionSTARTTLS.call(this, reply)
+    const error = new Error('Server terminates connection')
+    hidden._onError.call(this, error, 'ECONNECTION', reply, 'STARTTLS')
   }
 
   /** Nodemailer takes 250 for a 354, and what stands behind that for the answer to the message.
@@ -295,9 +306,9 @@ export class SmtpClient extends PhasedConnection {
       isBehindData: this.#dotSent,
       said: this.isFinal ? this.#replies.map(({ response }) => response) : undefined,
     })
-    if (fault !== undefined) hidden._onError.call(this, new Error(fault), 'EPROTOCOL', false, 'CONN')
+    if (fault !== undefined) hidden._onError.call(this, new Error(textOf(fault)), 'EPROTOCOL', false, 'CONN')
     while (!this.destroyed && waitingCount() > 0) {
-      this.transcript?.add('server', own._responseQueue[0]!)
+      this.transcript?.add('server', textOf(own._responseQueue[0]!))
       super._processResponse()
     }
   }

@@ -94,7 +94,7 @@ export function startTlsRefused(error: ClientError, ehlo: string): ClientError {
 }
 
 export const lost = (): ClientError =>
-  Object.assign(new Error('Connection closed unexpectedly'), { code: 'ECONNECTION' })
+  Object.assign(new Error('the connection was closed'), { code: 'ECONNECTION' })
 
 /** Lines that a server may send unasked before it is let go. */
 const idleLinesMax = 100

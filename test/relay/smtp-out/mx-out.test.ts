@@ -53,6 +53,9 @@ test.each(['127.0.0.3', '::1'])(
   },
 )
 
+/** A server that is silent has a moment. */
+const impatient = { greetingTimeoutMs: 200, silenceTimeoutMs: 200 }
+
 test('when no mail host can be reached, mail is put off, and each says why', async () => {
   const { port, sendWhole } = await domainAt({
     '127.0.0.2': at('GREETING', '421 4.3.2 too busy'),
@@ -60,8 +63,39 @@ test('when no mail host can be reached, mail is put off, and each says why', asy
   })
   const { kind, status, reason, remote } = (await sendWhole()) as SiteTrouble
   expect({ kind, status }).toEqual({ kind: 'site', status: '4.3.2' })
-  expect(reason).toBe(`h2[127.0.0.3]:${port}: Connection closed unexpectedly; and 421 4.3.2 too busy`)
+  expect(reason).toBe(
+    `h2[127.0.0.3]:${port}: the connection was closed while waiting for the reply to EHLO; and 421 4.3.2 too busy`,
+  )
   expect(remote).toBe(`h1[127.0.0.2]:${port}`)
+})
+
+test.each([
+  ['GREETING', 'the greeting'],
+  ['EHLO', 'the reply to EHLO'],
+  ['MAIL', 'the reply to MAIL'],
+  ['RCPT', 'the reply to RCPT'],
+  ['DATA', 'the reply to DATA'],
+])('of a server that is silent or closes at %s, mail says what it waited for', async (stage, what) => {
+  const silent = await domainAt({ '127.0.0.2': at(stage, { does: 'hang' }) }, impatient)
+  const name = `h1[127.0.0.2]:${silent.port}`
+  expect(await silent.sendWhole()).toMatchObject({ reason: `${name}: timed out while waiting for ${what}` })
+  const closing = await domainAt({ '127.0.0.3': at(stage, { does: 'close' }) })
+  expect(await closing.sendWhole()).toMatchObject({
+    reason: `h1[127.0.0.3]:${closing.port}: the connection was closed while waiting for ${what}`,
+  })
+})
+
+test('a server that closes at STARTTLS is asked for nothing more, and its reply is the reason', async () => {
+  const script = at('STARTTLS', { reply: '421 4.3.2 too busy', does: 'close' })
+  const { servers, sendWhole } = await domainAt({ '127.0.0.2': script }, { tls: 'opportunistic' }, [
+    'STARTTLS',
+  ])
+  expect(await sendWhole()).toMatchObject({
+    kind: 'site',
+    status: '4.3.2',
+    reason: 'Server terminates connection: 421 4.3.2 too busy',
+  })
+  expect(servers[0]!.commands.at(-1)).toMatch(/STARTTLS$/)
 })
 
 test('no more than five addresses are tried', async () => {

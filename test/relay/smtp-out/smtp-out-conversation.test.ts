@@ -34,6 +34,22 @@ test('the first has the greeting, and each all that concerns its message', async
   expect(textsOf(second!)).toContain('< 550 5.1.1 nobody')
 })
 
+test('a reply in UTF-8 is shown as that, and what is no reply, too', async () => {
+  const told: Conversation[] = []
+  const { transport } = await between(
+    (line) =>
+      line.startsWith('RCPT TO:<no')
+        ? '550 5.1.1 Empf\u00e4nger – nein'
+        : line.startsWith('RCPT')
+          ? 'Gr\u00fc\u00dfe'
+          : undefined,
+    { onConversation: (_, conversation) => told.push(conversation) },
+  )
+  await deliver(transport, { recipients: ['no@example.net'] })
+  expect(textsOf(told[0]!)).toContain('< 550 5.1.1 Empfänger – nein')
+  expect(await deliver(transport)).toMatchObject({ reason: 'not an SMTP reply: Grüße' })
+})
+
 test('a caller that throws changes nothing: what was taken is delivered, once', async () => {
   const warnings: string[] = []
   const hear = ({ message }: Error): void => void warnings.push(message)
