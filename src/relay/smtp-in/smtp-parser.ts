@@ -81,6 +81,6 @@ export class Parser extends SMTPStream {
 /** @returns them up to the line DATA: what is behind that may be data */
 const commandsIn = (begun: string, chunk: Buffer): string => {
   const text = begun + chunk.toString('latin1')
-  const dataLine = /^data[ \t]*\r?\n/im.exec(text)
+  const dataLine = /^[ \t]*data[ \t]*\r?\n/im.exec(text)
   return dataLine === null ? text : text.slice(0, dataLine.index + dataLine[0].length)
 }

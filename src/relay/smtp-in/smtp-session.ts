@@ -256,9 +256,10 @@ export class Session extends ExtendedSession {
     return { ...parsed, address: path.address }
   }
 
-  /** Some devices say neither HELO nor EHLO.
-   * @see Postfix smtpd_helo_required */
-  override _onCommand(command: Buffer, done?: () => void): void {
+  /** Some devices say neither HELO nor EHLO, or begin their lines with blanks, as shell scripts do.
+   * @see Postfix smtpd_helo_required, smtpd_token.c */
+  override _onCommand(line: Buffer, done?: () => void): void {
+    const command = this.#isStranger ? line : withoutIndent(line)
     if (!this.hostNameAppearsAs && !this.#isStranger && /^mail\b/i.test(command.toString())) {
       const { remoteAddress } = this
       this.openingCommand = 'HELO'
@@ -352,6 +353,12 @@ export class Session extends ExtendedSession {
     if (code === 535 && ++this.#wrongPasswordCount >= wrongPasswordCountMax)
       this.#turnAway(`4.7.0 ${this.name} has refused too many passwords`)
   }
+}
+
+function withoutIndent(line: Buffer): Buffer {
+  let start = 0
+  while (line[start] === 0x20 || line[start] === 0x09) start++
+  return line.subarray(start)
 }
 
 /** A greeting with a name of one word. */

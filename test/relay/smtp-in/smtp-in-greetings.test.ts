@@ -43,3 +43,21 @@ test('a stranger has to greet', async () => {
   await client.reply()
   expect(await client.say('MAIL FROM:<a@b.example>')).toMatch(/^503 /)
 })
+
+test('a client that may relay may begin its lines with blanks', async () => {
+  const queue = memoryQueue()
+  const client = await connected(await listen(queue, trusted))
+  await client.reply()
+  for (const line of ['  EHLO x', '\tMAIL FROM:<a@b.example>', ' \tRCPT TO:<x@y.example>'])
+    expect(await client.say(line)).toMatch(/^250/)
+  expect(await client.say('    DATA')).toMatch(/^354/)
+  expect(await client.say('  x\r\n.')).toMatch(/^250/)
+  expect(queue.kept[0]?.data.toString()).toBe('  x\r\n')
+  expect(await client.say(' QUIT')).toMatch(/^221/)
+})
+
+test('a stranger may not', async () => {
+  const client = await connected(await listen(memoryQueue(), stranger))
+  await client.reply()
+  expect(await client.say(' EHLO x')).toMatch(/^500 /)
+})

@@ -584,6 +584,10 @@ test('-bs is an SMTP session with the relay that has the queue open', async () =
 
 test('a message that was not ended when the input of -bs ends is none', async () => {
   const ended = await sendmail(['-bs'], `${dialog.slice(0, -1).join('\r\n')}\r\n`)
+  expect(ended).toMatchObject({
+    exitCode: 75,
+    stderr: 'waybill sendmail: the session ended within a message: it has no reply\n',
+  })
   expect(ended.stdout).not.toContain('queued')
   expect(await lying()).toEqual([])
 })
@@ -680,7 +684,12 @@ test('-bp lists the queue as mailq does, -bi is fine, and -q attempts what is de
   const isDeferred = async (): Promise<number> =>
     (await sendmail(['-bp'], '')).stdout.split('\n').filter((line) => /^[0-9A-Z]{16} /.test(line)).length
   await expect.poll(isDeferred).toBe(4)
-  expect(await sendmail(['-bi'], '')).toEqual({ exitCode: 0, stdout: '', stderr: '' })
+  expect(await sendmail(['-bi'], '')).toEqual({
+    exitCode: 0,
+    stdout: '',
+    stderr:
+      'waybill sendmail: /etc/aliases is not read: `serve --aliases` names the table of the relay, and `waybill reload` reads that again\n',
+  })
   expect(await sendmail(['-qRtwo.test'], '')).toEqual({ exitCode: 0, stdout: '', stderr: '' })
   await becomes('defer1-1@one.test', 'defer1-4@four.test')
   const [id] = /^[0-9A-Z]{16}/m.exec((await sendmail(['-bp'], '')).stdout)!

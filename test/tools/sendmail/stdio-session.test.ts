@@ -12,18 +12,19 @@ async function session(
   port: number,
   input: string,
   hearsEnd: boolean,
-): Promise<{ said: string; tookMs: number }> {
+): Promise<{ said: string; tookMs: number; isWhole: boolean }> {
   const output = new PassThrough()
   const socket: Socket = connect(port, '127.0.0.1')
   const beganMs = performance.now()
-  await sessionOver(socket, Readable.from([input]), output, hearsEnd)
-  return { said: String(output.read()), tookMs: performance.now() - beganMs }
+  const isWhole = await sessionOver(socket, Readable.from([input]), output, hearsEnd)
+  return { said: String(output.read()), tookMs: performance.now() - beganMs, isWhole }
 }
 
 test('a message that was not ended is none, and nothing is waited for', async () => {
   const queue = memoryQueue()
   const { port } = await listen(queue)
-  const { said, tookMs } = await session(port, `${untilData}half of it`, true)
+  const { said, tookMs, isWhole } = await session(port, `${untilData}half of it`, true)
+  expect(isWhole).toBe(false)
   expect(tookMs).toBeLessThan(5000)
   expect(said).toMatch(/\r\n354 [^\r]*\r\n$/)
   expect(queue.kept).toEqual([])
@@ -32,7 +33,8 @@ test('a message that was not ended is none, and nothing is waited for', async ()
 test('a message that was ended is answered, however late', async () => {
   const queue = memoryQueue(() => new Promise((resolve) => setTimeout(resolve, 300)))
   const { port } = await listen(queue)
-  const { said } = await session(port, `${untilData}x\r\n.\r\n`, true)
+  const { said, isWhole } = await session(port, `${untilData}x\r\n.\r\n`, true)
+  expect(isWhole).toBe(true)
   expect(said).toMatch(/\r\n250 2\.0\.0 queued as q1\r\n221 /)
 })
 

@@ -86,7 +86,7 @@ export const sendmail: Command = {
       short: 'b',
       value: 'MODE',
       words: modes,
-      help: '-bm, the default; -bs speaks SMTP on standard input and output; -bp lists the queue, as mailq;\n-bi does nothing: aliases are read by `waybill reload`',
+      help: '-bm, the default; -bs speaks SMTP on standard input and output; -bp lists the queue, as mailq;\n-bi only says that aliases are read by `waybill reload`',
     },
     q: {
       short: 'q',
@@ -163,7 +163,7 @@ async function run(args: Arguments): Promise<number> {
   //    3. the caller sends it again
   process.stderr.on('error', () => undefined)
   try {
-    if (mode === 'i' || args.isSet('I')) return sysexits.ok
+    if (mode === 'i' || args.isSet('I')) return failed(sysexits.ok, noAliasFile)
     if (mode === 's') return await session(settings)
     if (mode === 'm' && flushed === undefined) return await submission(args, settings)
     const { flushQueue, listQueue } = await import('./queue.js')
@@ -342,8 +342,7 @@ async function session(settings: Settings): Promise<number> {
   const { queue: directory, smtp, sizeBytesMax } = settings
   const { stdin, stdout } = process
   const over = async (connection: Socket, hearsEnd = true): Promise<number> => {
-    await sessionOver(connection, stdin, stdout, hearsEnd)
-    return sysexits.ok
+    return sessionEnd(await sessionOver(connection, stdin, stdout, hearsEnd))
   }
   if (smtp !== undefined) {
     const connection = await connected(smtp)
@@ -352,17 +351,25 @@ async function session(settings: Settings): Promise<number> {
   }
   if (!(await isQueueFor(settings))) return failed(sysexits.config, noQueue(directory))
   const withOwn = async (queue: Queue): Promise<number> => {
-    await sessionWith(queue, sizeBytesMax, stdin, stdout)
-    return sysexits.ok
+    return sessionEnd(await sessionWith(queue, sizeBytesMax, stdin, stdout))
   }
   return withQueue(directory, sizeBytesMax, withOwn, over)
 }
+
+/** A caller that does not read the replies has the exit code. */
+const sessionEnd = (isWhole: boolean): number =>
+  isWhole ? sysexits.ok : failed(sysexits.tryAgain, 'the session ended within a message: it has no reply')
+
+/** A machine has a file of aliases, and its operator expects that it counts. */
+const noAliasFile =
+  '/etc/aliases is not read: `serve --aliases` names the table of the relay, and `waybill reload` reads that again'
 
 const isQueueFor = async ({ queue, creates }: Settings): Promise<boolean> => creates || mayBeQueue(queue)
 
 const noQueue = (path: string): string =>
   `no queue at ${path}: there is none; \`waybill serve\` makes one, --create does it here${namingHint(path)}`
 
+/** Says why on standard error. */
 function failed(exitCode: number, reason: string): number {
   complain(reason)
   return exitCode

@@ -12,17 +12,23 @@ import type { Endpoint } from '../cli/values.js'
 /** How long to wait for the last answer after the end of the input. */
 const lastAnswerMs = 10_000
 
+/** Of the end of what a server has said, its last reply. RFC 5321 §4.5.3.1.5 */
+const replyBytesMax = 1024
+
 /** @param hearsEnd the server still answers after the end of our side, and drops an unfinished
- * message at once. Other servers close their side, too, and the answer is lost */
+ * message at once. Other servers close their side, too, and the answer is lost
+ * @returns false if there is no reply to a message that was begun */
 export async function sessionOver(
   socket: Socket,
   input: Readable,
   output: Writable,
   hearsEnd: boolean,
-): Promise<void> {
+): Promise<boolean> {
+  let said = ''
   await new Promise<void>((resolve) => {
     socket.once('close', () => resolve())
     socket.pipe(output, { end: false })
+    socket.on('data', (piece: Buffer) => (said = (said + piece.toString('latin1')).slice(-replyBytesMax)))
     // Some servers refuse a client that talks before the greeting.
     socket.once('data', () => input.pipe(socket, { end: false }))
     input.once('end', () => {
@@ -34,6 +40,7 @@ export async function sessionOver(
   })
   input.unpipe(socket)
   input.destroy()
+  return !/(?:^|\n)354[ -][^\n]*$/.test(said.trimEnd())
 }
 
 /** With a queue that this process has open. */
@@ -42,7 +49,7 @@ export async function sessionWith(
   sizeBytesMax: number,
   input: Readable,
   output: Writable,
-): Promise<void> {
+): Promise<boolean> {
   const { listenSmtp } = await import('../../../src/relay/smtp-in/smtp-in.js')
   const listener = await listenSmtp(queue, {
     places: [{ host: '127.0.0.1', port: 0 }],
@@ -55,7 +62,7 @@ export async function sessionWith(
   try {
     const socket = await connected(listener.ports[0]!)
     assert(socket !== undefined, 'a port that this process listens at is answered')
-    await sessionOver(socket, input, output, true)
+    return await sessionOver(socket, input, output, true)
   } finally {
     listener.close()
   }
