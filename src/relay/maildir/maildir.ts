@@ -10,6 +10,7 @@ import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { assert } from '../../base/assert.js'
 import { systemClock, type Clock } from '../../base/clock.js'
+import { leadingFields } from '../../base/header.js'
 import { withoutNeedlessQuotes } from '../../base/mail-address.js'
 import { addressOfOrcpt } from '../../base/notification.js'
 import { checkOptionNames } from '../../base/options.js'
@@ -256,15 +257,36 @@ async function isTaken(directory: string, file: string): Promise<boolean> {
 async function write(path: string, header: Buffer, data: Buffer | DeliveryRequest): Promise<void> {
   const handle = await open(path, 'w', 0o600)
   try {
-    if (Buffer.isBuffer(data)) await writeAll(handle, Buffer.concat([header, data]))
+    if (Buffer.isBuffer(data)) await writeAll(handle, Buffer.concat([header, ...withoutReturnPath(data)]))
     else {
       await writeAll(handle, header)
-      for await (const chunk of data.stream()) await writeAll(handle, chunk as Buffer)
+      let isFirst = true
+      for await (const chunk of data.stream()) {
+        const pieces = isFirst ? withoutReturnPath(chunk as Buffer) : [chunk as Buffer]
+        for (const piece of pieces) await writeAll(handle, piece)
+        isFirst = false
+      }
     }
     await handle.datasync()
   } finally {
     await handle.close()
   }
+}
+
+/** Programs take any such field for the sender of the envelope: the mailbox has ours alone.
+ * @param beginning the message, or its first piece, which nearly always has the whole header
+ * @see RFC 5321 §4.4 */
+function withoutReturnPath(beginning: Buffer): readonly Buffer[] {
+  const { fields, isCut } = leadingFields(beginning)
+  const kept: Buffer[] = []
+  let from = 0
+  for (const { name, start, end } of fields) {
+    // Of a field that goes on behind the piece a half would be left.
+    if (name !== 'return-path' || (isCut && end === beginning.length)) continue
+    kept.push(beginning.subarray(from, start))
+    from = end
+  }
+  return kept.length === 0 ? [beginning] : [...kept, beginning.subarray(from)]
 }
 
 async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {

@@ -45,6 +45,29 @@ test('a message stands in the recipient’s new, below Return-Path and Delivered
   )
 })
 
+test.each([
+  ['at once', false],
+  ['as a stream', true],
+])('the mailbox has one Return-Path, that of the envelope, where data comes %s', async (_, isStreamed) => {
+  const rest =
+    'Received: x\r\n\tby y\r\nRETURN-path : <c@far.example>\r\nSubject: x\r\n\r\nReturn-Path: <text>\r\n'
+  const data = Buffer.from(`Return-Path:\r\n <b@far.example>\r\n${rest}`)
+  const stream = (): Readable => Readable.from([data, Buffer.from('Return-Path: <more>\r\n')])
+  await deliver(open(), isStreamed ? { dataBytes: 5_000_000, stream } : {}, data)
+  expect(await readOnly('one@example.net')).toBe(
+    'Return-Path: <sender@example.org>\r\nDelivered-To: one@example.net\r\nReceived: x\r\n\tby y\r\nSubject: x\r\n\r\n' +
+      `Return-Path: <text>\r\n${isStreamed ? 'Return-Path: <more>\r\n' : ''}`,
+  )
+})
+
+test('a Return-Path that goes on behind the first piece stays whole', async () => {
+  const pieces = ['Subject: x\r\nReturn-Path: <b@', 'far.example>\r\n\r\ntext\r\n'].map((text) =>
+    Buffer.from(text),
+  )
+  await deliver(open(), { dataBytes: 5_000_000, stream: () => Readable.from(pieces) })
+  expect(await readOnly('one@example.net')).toContain('\r\nReturn-Path: <b@far.example>\r\n\r\ntext\r\n')
+})
+
 test('to whom mail was sent stands above whose mailbox it is, where that is another', async () => {
   const recipients = ['one@example.net', 'two@example.net']
   const asked = [{ orcpt: 'rfc822;info@example.net' }, { orcpt: 'rfc822;two@example.net' }]
