@@ -39,6 +39,8 @@ export interface ReportInput {
   readonly giveUpAtMs?: number | undefined
   /** A host name or address literal, from the configuration. */
   readonly reportingMta: string
+  /** The address in From, in ASCII. Default: MAILER-DAEMON there. */
+  readonly author?: string | undefined
   /** The original or its beginning; undefined when only the embedder can read it. */
   readonly data: Buffer | undefined
   /** Length of the whole original; 0 when it is not known. */

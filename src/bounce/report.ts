@@ -46,6 +46,7 @@ export async function composeReport(input: ReportInput): Promise<Buffer> {
     throw new WaybillError('OPTION_INVALID', 'expected a host name or an address literal', {
       option: 'reportingMta',
     })
+  const { author = `MAILER-DAEMON@${input.reportingMta}` } = input
   const parts = partsOf(input)
   const Node = mimeNode()
   const root = new Node('multipart/report; report-type=delivery-status', {
@@ -54,7 +55,7 @@ export async function composeReport(input: ReportInput): Promise<Buffer> {
   })
   root.setHeader([
     { key: 'Date', value: new Date(input.nowMs) },
-    { key: 'From', value: { name: 'Mail Delivery System', address: `MAILER-DAEMON@${input.reportingMta}` } },
+    { key: 'From', value: { name: 'Mail Delivery System', address: author } },
     { key: 'To', value: { name: '', address: input.originalSender } },
     { key: 'Subject', value: subject(input) },
     {

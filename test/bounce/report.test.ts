@@ -74,6 +74,13 @@ test.each(goldens)('the report %s is the one that was looked at and kept', async
   expect(report.toString().replaceAll('\r\n', '\n')).toBe(kept)
 })
 
+test('the author is who is named, and MAILER-DAEMON otherwise', async () => {
+  const from = async (changes: Partial<ReportInput>): Promise<string | undefined> =>
+    field(await compose(changes), 'from')
+  expect(await from({})).toBe('Mail Delivery System <MAILER-DAEMON@relay.example.org>')
+  expect(await from({ author: 'ops@example.org' })).toBe('Mail Delivery System <ops@example.org>')
+})
+
 test('the same input gives the same bytes, and another input another boundary', async () => {
   const again = await composeReport(structuredCloneOf(input()))
   expect(again.equals(await composeReport(input()))).toBe(true)

@@ -11,6 +11,7 @@ import {
   type OptionNames,
 } from '../../base/options.js'
 import { systemPrng, type Prng } from '../../base/prng.js'
+import { addressKind } from '../../base/mail-address.js'
 import { isReportingMta } from '../../bounce/report.js'
 import { checkedDeadlineMs, type AttemptOptions } from '../../delivery/attempt.js'
 import type { Transport } from '../../delivery/transport.js'
@@ -59,6 +60,9 @@ export interface QueueOptions {
   readonly attempt?: AttemptOptions
   /** Reports name this host: a name as in EHLO. Default 'localhost'. */
   readonly reportingMta?: string
+  /** The address in `From` of reports, in ASCII. Default `MAILER-DAEMON@` the host of
+   * `reportingMta`. */
+  readonly reportAuthor?: string
   /** The recipients of reports to a sender that is an alias: the first 16 of these addresses; the
    * sender itself if there are none. Asked when a report is written; it answers at once. What it
    * throws, and an answer that is no list, is a `warning` with OPTION_INVALID: it is asked again
@@ -144,6 +148,7 @@ export const queueOptionNames: OptionNames<QueueOptions> = {
   deliver: true,
   attempt: true,
   reportingMta: true,
+  reportAuthor: true,
   reportRecipients: true,
   requeueRecipients: true,
   dataBytesMax: true,
@@ -215,6 +220,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     deliver: oneOf('deliver', given.deliver ?? true, [true, false]),
     attempt: given.attempt ?? {},
     reportingMta: checkHost(given.reportingMta ?? 'localhost'),
+    reportAuthor: checkAuthor(given.reportAuthor) ?? `MAILER-DAEMON@${given.reportingMta ?? 'localhost'}`,
     reportRecipients: checkFunction('reportRecipients', given.reportRecipients ?? nobodyElse),
     requeueRecipients: checkFunction('requeueRecipients', given.requeueRecipients ?? sameRecipients),
     dataBytesMax: integerOption('dataBytesMax', given.dataBytesMax ?? 50 * mebibyte, 1, 2 ** 31),
@@ -287,6 +293,14 @@ function checkHost(host: string): string {
       option: 'reportingMta',
     })
   return host
+}
+
+function checkAuthor(address: string | undefined): string | undefined {
+  if (address !== undefined && (typeof address !== 'string' || addressKind(address) !== 'ascii'))
+    throw new WaybillError('OPTION_INVALID', `'${String(address)}' is no address in ASCII`, {
+      option: 'reportAuthor',
+    })
+  return address
 }
 
 /** The last millisecond that a frame's header can say. */

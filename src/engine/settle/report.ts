@@ -65,6 +65,7 @@ export async function report(
     acceptedAtMs: envelope.acceptedAt,
     nowMs,
     reportingMta: options.reportingMta,
+    author: options.reportAuthor,
     data: await original(parts, message),
     dataBytes: envelope.dataBytes,
     smtputf8: envelope.smtputf8,

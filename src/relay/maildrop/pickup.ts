@@ -241,6 +241,7 @@ export class Pickup {
     if (!this.#mayReport(mail)) throw unreported(refused)
     const sender = this.#senderOf(mail)
     const report = key === undefined ? id : newMessageId()
+    const reportingMta = isReportingMta(hostname) ? hostname : 'localhost'
     const data = await composeReport({
       id: report,
       originalId: id,
@@ -248,7 +249,8 @@ export class Pickup {
       recipients: refused.map((one) => ({ ...one, action: 'failed' })),
       acceptedAtMs: mail.leftAtMs,
       nowMs: this.#clock.wallMs(),
-      reportingMta: isReportingMta(hostname) ? hostname : 'localhost',
+      reportingMta,
+      author: this.#shownSender(`MAILER-DAEMON@${reportingMta}`),
       data: mail.data,
       dataBytes: mail.dataBytes,
       smtputf8: isInternational(sender),
@@ -278,18 +280,19 @@ export class Pickup {
   }
 
   #senderOf({ sender }: FoundMail): string {
-    const { hostname = machineName(), tables = noTables } = this.#options
-    const { senders } = tables()
-    const plain = plainAddress(sender, hostname)
-    return senders === undefined ? plain : shownSender(senders, plain)
+    return this.#shownSender(plainAddress(sender, this.#options.hostname ?? machineName()))
+  }
+
+  #shownSender(address: string): string {
+    const { senders } = (this.#options.tables ?? noTables)()
+    return senders === undefined ? address : shownSender(senders, address)
   }
 
   /** With the senders of its header as the world knows them. */
   #shown(data: Buffer, prefixBytes: number, unique: string, mail: FoundMail): Buffer {
     const { hostname = machineName(), tables = noTables } = this.#options
-    const { senders } = tables()
-    if (senders === undefined) return data
-    const shown = (address: string): string => shownSender(senders, address)
+    if (tables().senders === undefined) return data
+    const shown = (address: string): string => this.#shownSender(address)
     const sender = this.#senderOf(mail)
     return completed(data, prefixBytes, { sender, unique, hostname, atMs: mail.leftAtMs, shown })
   }

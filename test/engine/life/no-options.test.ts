@@ -13,6 +13,8 @@ test.each<[string, unknown]>([
   ['no options', undefined],
   ['null', null],
   ['a limit that is null', { ...usual, limits: [null] }],
+  ['an author that is a name', { ...usual, reportAuthor: 'MAILER-DAEMON' }],
+  ['an author in letters', { ...usual, reportAuthor: 'ü@example.org' }],
   ['shaping by nothing', { ...usual, shaping: [undefined] }],
 ])('openQueue refuses %s with a code', async (_, options) => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-'))

@@ -277,7 +277,7 @@ test('a link under the name of a copy that is to be kept is replaced, and what i
 
 test('senders of what was left are shown as the world knows them, and refusals reported there', async () => {
   const tables = {
-    senders: sendersIn('@host.internal @example.org', 'senders'),
+    senders: sendersIn('@host.internal @example.org\n@mx.example.net @example.org', 'senders'),
     relayDomains: relayDomainsIn('b@example.net', 'relay-domains'),
   }
   const data = Buffer.from('From: root@host.internal\r\nTo: b@example.net\r\n\r\nroot@host.internal\r\n')
@@ -286,6 +286,7 @@ test('senders of what was left are shown as the world knows them, and refusals r
   await pickup({ tables: () => tables }).look()
   const [report, mail] = submitted
   expect(report).toMatchObject({ sender: '', recipients: ['root@example.org'] })
+  expect((report!.data as Buffer).toString()).toContain('<MAILER-DAEMON@example.org>')
   expect(mail).toMatchObject({ sender: 'root@example.org', recipients: ['b@example.net'] })
   const text = (mail!.data as Buffer).toString()
   expect(text).toMatch(/^Received: by mx\.example\.net /)

@@ -69,6 +69,18 @@ test.each([['yes'], ['no']])(
   },
 )
 
+test('reports are from an address that the table has', async () => {
+  await writeFile(at('senders'), '@host.internal ops@example.org\n')
+  const { servers, port } = await serversAt({
+    '127.0.0.2': (line) => (line.startsWith('RCPT TO:<bob@') ? '550 5.1.1 nobody' : undefined),
+  })
+  const here = ['--hostname', 'host.internal', '--relay', `127.0.0.2:${port}`, '--senders', at('senders')]
+  const relay = await startedRelay(['--queue', at('queue'), ...here])
+  expect(await say(relay, 'root@host.internal')).toMatch(/^250 /)
+  await expect.poll(() => authorsOf(servers[0]!)).toEqual([['', 'Mail Delivery System <ops@example.org>']])
+  expect(servers[0]!.taken[0]!.recipients).toEqual(['ops@example.org'])
+})
+
 test('the sender of a stranger stays', async () => {
   await writeFile(at('senders'), '.example ours@example.org\n')
   await writeFile(at('domains'), 'example.net\n')

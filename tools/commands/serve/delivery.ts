@@ -20,6 +20,7 @@ import { MtaSts } from '../../../src/relay/tls/mta-sts.js'
 import { mxTransport } from '../../../src/relay/smtp-out/mx-out.js'
 import { mxTlsWays } from '../../../src/relay/smtp-out/mx-out-options.js'
 import { mayBeOfStrangers, type OwnMail } from '../../../src/relay/tables/recipient-standing.js'
+import { shownSender, type Senders } from '../../../src/relay/tables/senders.js'
 import { smtpTransport } from '../../../src/relay/smtp-out/smtp-out.js'
 import { sourceAddressesOf } from '../../../src/relay/dns/source-addresses.js'
 import {
@@ -291,6 +292,16 @@ export function routeOf(
 export const reportRecipientsOf = ({ aliases }: OwnMail, sender: string): readonly string[] => [
   ...((aliases && expanded(aliases, sender))?.values() ?? []),
 ]
+
+/** Servers that know the senders of `--senders` alone refuse reports of another. */
+export function reportAuthorOf(
+  { senders }: { readonly senders?: Senders | undefined },
+  hostname: string,
+): { readonly reportAuthor?: string } {
+  const usual = `MAILER-DAEMON@${hostname}`
+  const author = senders === undefined ? usual : shownSender(senders, usual)
+  return author === usual ? {} : { reportAuthor: author }
+}
 
 /** @see Postfix: what `postsuper -r` requeues passes through cleanup(8) @throws WaybillError
  * RECIPIENTS_TOO_MANY */

@@ -41,6 +41,7 @@ import {
   checkWays,
   maildirUsual,
   mtaStsOf,
+  reportAuthorOf,
   reportRecipientsOf,
   requeueRecipientsOf,
   retryOf,
@@ -470,6 +471,7 @@ async function runWith(
     lockWaitMs,
     dataBytesMax: server.sizeBytesMax + receivedBytesMax + domainsBytesMax,
     reportingMta: settings.hostname,
+    ...reportAuthorOf(said.tables.clients, settings.hostname),
     reportRecipients: (sender) => reportRecipientsOf(said.tables.clients, sender),
     requeueRecipients: (recipients) => requeueRecipientsOf(said.tables.clients, recipients),
   }
