@@ -93,6 +93,11 @@ export const errorCatalogue = {
     enhanced: '4.3.5',
     means: 'What the store commits may be on one machine only; the error names the settings',
   },
+  STORE_BEHIND: {
+    code: 451,
+    enhanced: '4.3.0',
+    means: 'The store lacks changes that it had answered; mail that was accepted since then may be lost',
+  },
   // What the device did.
   DISK_FAILED: {
     code: 451,

@@ -38,6 +38,15 @@ export interface Tenure {
   readonly beat: Session
 }
 
+/** What a lease asks of those that use it. */
+export interface LeaseQuestions {
+  /** Files that are unlinked and open, asked with each beat; undefined: nothing was unlinked. */
+  readonly garbage: () => readonly number[] | undefined
+  /** Has the store the newest changes that it has answered? Asked of the connection that answered
+   * a resume. */
+  readonly isKept: (session: Session, queue: number) => Promise<Answer<boolean>>
+}
+
 const retryMs = 50
 
 export class Lease {
@@ -46,41 +55,44 @@ export class Lease {
   readonly #options: LeaseOptions
   readonly #claimant: Claimant
   readonly #onLost: (error: WaybillError) => void
-  /** What is to be removed: asked with each beat. */
-  readonly #garbage: () => readonly number[] | undefined
+  readonly #garbage: LeaseQuestions['garbage']
+  readonly #isKept: LeaseQuestions['isKept']
   #tenure: Promise<Tenure>
   #current: Tenure | undefined
   #over: WaybillError | undefined
   #beatTimer: Timer | undefined
   #safetyDueMs: number
   #isUnsafe = false
+  /** What the store has answered to this life: it is never less. */
+  #epochSeen = 0
+  #beatSeen = 0
 
   private constructor(
     options: LeaseOptions,
     { claimant, row, askedMs }: Claimed,
     onLost: (error: WaybillError) => void,
-    garbage: () => readonly number[] | undefined,
+    { garbage, isKept }: LeaseQuestions,
   ) {
     this.#options = options
     this.#claimant = claimant
     this.queue = row
     this.#onLost = onLost
     this.#garbage = garbage
+    this.#isKept = isKept
     this.proof = new Proof(options.clock, options.proofMs)
     this.proof.prove(askedMs)
     this.#safetyDueMs = options.clock.monotonicMs() + options.safetyMs
     this.#tenure = new Promise(() => undefined)
   }
 
-  /** @param garbage files that are unlinked and open; undefined: nothing was unlinked
-   * @throws WaybillError QUEUE_LOCKED, STORE_UNREACHABLE, STORE_UNSAFE, NOT_A_QUEUE */
+  /** @throws WaybillError QUEUE_LOCKED, STORE_UNREACHABLE, STORE_UNSAFE, NOT_A_QUEUE */
   static async take(
     options: LeaseOptions,
     onLost: (error: WaybillError) => void,
-    garbage: () => readonly number[] | undefined,
+    questions: LeaseQuestions,
   ): Promise<Lease> {
     const claimed = await claimQueue(options)
-    const lease = new Lease(options, claimed, onLost, garbage)
+    const lease = new Lease(options, claimed, onLost, questions)
     const { session, epoch, row } = claimed
     const tenure = await lease.#connected(session, { queue: row.queue, epoch })
     if (tenure === undefined) {
@@ -141,6 +153,7 @@ export class Lease {
   #begin(tenure: Tenure): void {
     this.#current = tenure
     this.#tenure = Promise.resolve(tenure)
+    this.#epochSeen = tenure.fence.epoch
     this.#options.statistics.epoch = tenure.fence.epoch
     this.#beatLater(tenure, this.#options.beatMs)
   }
@@ -156,6 +169,7 @@ export class Lease {
     const answer = await tenure.beat.beat(this.queue.queue, this.#claimant.nonce)
     if (this.#current !== tenure) return
     if (answer.kind !== 'done') return this.broken(tenure)
+    this.#beatSeen++
     this.proof.prove(askedMs)
     if (!(await this.#sweep(tenure, askedMs + beatMs)) || !(await this.#look(tenure)))
       return this.broken(tenure)
@@ -248,7 +262,8 @@ export class Lease {
         directory: this.#options.store.name,
       })
     }
-    const tenure = await this.#connected(session, { queue, epoch: answer.value })
+    const fence = { queue, epoch: answer.value }
+    const tenure = (await this.#isWhole(session, fence)) ? await this.#connected(session, fence) : undefined
     if (tenure === undefined || this.#over !== undefined) {
       session.close()
       closeAll(tenure)
@@ -259,6 +274,21 @@ export class Lease {
     return tenure
   }
 
+  /** Has the store all that it has answered to this life? README, "A store that went back".
+   * @returns false when it did not answer @throws WaybillError STORE_BEHIND */
+  async #isWhole(session: Session, { queue, epoch }: Fence): Promise<boolean> {
+    const standing = await session.standing(queue)
+    if (standing.kind !== 'done') return false
+    const kept = await this.#isKept(session, queue)
+    if (kept.kind !== 'done') return false
+    if (kept.value && epoch > this.#epochSeen && standing.value.beat >= this.#beatSeen) return true
+    session.close()
+    const reason =
+      'the store lacks changes that it had answered: it was restored to an earlier moment, or a server' +
+      ' without them was promoted; mail that was accepted since then may be lost'
+    throw new WaybillError('STORE_BEHIND', reason, { directory: this.#options.store.name })
+  }
+
   /** The other connections, each to a server that has the epoch: one that was replaced
    * meanwhile, and does not know it, has not. */
   async #connected(beat: Session, fence: Fence): Promise<Tenure | undefined> {
@@ -267,9 +297,13 @@ export class Lease {
     const sessions = answers.flatMap((answer) => (answer.kind === 'done' ? [answer.value] : []))
     const standings = await Promise.all(sessions.map((session) => session.standing(fence.queue)))
     const [journal, names, reads] = sessions
-    const isSame = standings.every((answer) => answer.kind === 'done' && answer.value.epoch === fence.epoch)
-    if (journal !== undefined && names !== undefined && reads !== undefined && isSame)
+    const beats = standings.flatMap((answer) =>
+      answer.kind === 'done' && answer.value.epoch === fence.epoch ? [answer.value.beat] : [],
+    )
+    if (journal !== undefined && names !== undefined && reads !== undefined && beats.length === 3) {
+      this.#beatSeen = Math.max(this.#beatSeen, ...beats)
       return { fence, journal, names, reads, beat }
+    }
     for (const session of sessions) session.close()
     return undefined
   }

@@ -233,7 +233,7 @@ export class StoreDisk implements Disk {
         statistics: this.statistics,
       },
       (error) => onLost?.(error),
-      () => this.#garbage(),
+      { garbage: () => this.#garbage(), isKept: (session, queue) => this.#isKept(session, queue) },
     )
     if (this.#isAbandoned) {
       lease.abandon(abandonedFailure('lock', ''))
@@ -246,6 +246,14 @@ export class StoreDisk implements Disk {
     const names = new Writer(parts.names, lease, clock, this.statistics)
     this.#owned = { lease, writers: [journal, names] }
     return this.#owned
+  }
+
+  async #isKept(session: Session, queue: number): Promise<Answer<boolean>> {
+    for (const writer of this.#owned?.writers ?? []) {
+      const kept = await writer.isKept(session, queue)
+      if (kept.kind !== 'done' || !kept.value) return kept
+    }
+    return done(true)
   }
 
   /** Asked with each beat. */

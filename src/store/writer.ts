@@ -13,8 +13,18 @@ import type { Clock } from '../base/clock.js'
 import { diskFailure } from '../disk/failure.js'
 import type { WaybillError } from '../errors.js'
 import type { Lease, Tenure } from './lease.js'
+import { NewestChange } from './newest-change.js'
 import type { StoreStatistics } from './statistics.js'
-import { done, fenced, parts, type Answer, type Part, type Refusal, type Write } from './store.js'
+import {
+  done,
+  fenced,
+  parts,
+  type Answer,
+  type Part,
+  type Refusal,
+  type Session,
+  type Write,
+} from './store.js'
 
 /** A change that somebody waits for. */
 interface Work {
@@ -35,6 +45,7 @@ export class Writer {
   readonly #clock: Clock
   readonly #statistics: StoreStatistics
   readonly #waiting: Work[] = []
+  readonly #newest = new NewestChange()
   #isBusy = false
 
   constructor(part: Part, lease: Lease, clock: Clock, statistics: StoreStatistics) {
@@ -51,6 +62,11 @@ export class Writer {
       this.#waiting.push({ operation, path, write, resolve, reject })
       if (!this.#isBusy) void this.#drain()
     })
+  }
+
+  /** Has the store the newest changes that it has answered? */
+  isKept(session: Session, queue: number): Promise<Answer<boolean>> {
+    return this.#newest.isIn(session, queue)
   }
 
   async #drain(): Promise<void> {
@@ -96,7 +112,7 @@ export class Writer {
         }
         if (found.value !== undefined) {
           this.#statistics.foundCount++
-          return settle(works, found.value)
+          return this.#settle(works, found.value)
         }
         this.#statistics.missingCount++
         isUnknown = false
@@ -108,7 +124,7 @@ export class Writer {
       if (answer.kind === 'done') {
         this.#lease.proof.prove(askedMs)
         this.#count(this.#clock.monotonicMs() - askedMs)
-        return settle(works, answer.value)
+        return this.#settle(works, answer.value)
       }
       const refusal = refusalOf(answer)
       if (refusal !== undefined && (await this.#lease.isOurs(tenure))) return this.#refuse(works, refusal)
@@ -122,6 +138,12 @@ export class Writer {
     const [{ operation, path }] = works as [Work]
     if (works.length === 1) throw refusalError(refusal, operation, path)
     for (const work of works) await this.#perform([work]).catch(work.reject)
+  }
+
+  #settle(works: readonly Work[], values: readonly number[]): void {
+    assert(works.length === values.length, 'each change has an answer')
+    this.#newest.note(works.map(({ write }) => write))
+    for (const [i, { resolve }] of works.entries()) resolve(values[i]!)
   }
 
   #count(ms: number): void {
@@ -139,11 +161,6 @@ function isShared(write: Write): boolean {
 function bytesOf(write: Write): number {
   if (!('extents' in write)) return 0
   return write.extents.reduce((sum, { bytes }) => sum + bytes.length, 0)
-}
-
-function settle(works: readonly Work[], values: readonly number[]): void {
-  assert(works.length === values.length, 'each change has an answer')
-  for (const [i, { resolve }] of works.entries()) resolve(values[i]!)
 }
 
 /** Have they happened? All of them or none. Asked under a later tenure. A look that says yes counts

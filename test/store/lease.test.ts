@@ -3,9 +3,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { prngAt } from '../../src/base/prng.js'
 import { WaybillError } from '../../src/errors.js'
-import { Lease, type LeaseOptions } from '../../src/store/lease.js'
+import { Lease, type LeaseOptions, type LeaseQuestions } from '../../src/store/lease.js'
 import { newStatistics } from '../../src/store/statistics.js'
-import { done, fenced, type Answer, type Session } from '../../src/store/store.js'
+import { done, fenced, unknown, type Answer, type Session } from '../../src/store/store.js'
 import { claimQueue } from '../../src/store/take.js'
 
 const row = { queue: 1, name: 'q', home: 'n1', quotaBytes: 1 }
@@ -17,6 +17,8 @@ const nobody = {
   beat: 0,
   isConnected: false,
 }
+
+const questions: LeaseQuestions = { garbage: () => undefined, isKept: () => Promise.resolve(done(true)) }
 
 /** @param answers in place of those of a store in which all goes well */
 function options(answers: Partial<Session>): LeaseOptions {
@@ -62,7 +64,10 @@ test('garbage is removed until none is left, not a part of it with each beat', a
     return Promise.resolve(done(undefined))
   }
   const ended = (): void => undefined
-  const lease = await Lease.take(options({ reap, beat }), ended, () => (left > 0 ? [] : undefined))
+  const lease = await Lease.take(options({ reap, beat }), ended, {
+    ...questions,
+    garbage: () => (left > 0 ? [] : undefined),
+  })
   onTestFinished(() => lease.abandon(new WaybillError('QUEUE_CRASHED', 'the end of the test')))
   await expect.poll(() => left).toBe(0)
   expect(asked.slice(0, 6)).toEqual(['beat', 'reap', 'reap', 'reap', 'reap', 'reap'])
@@ -78,11 +83,8 @@ test('what cannot be removed waits for the next beat', async () => {
     asked.push('beat')
     return Promise.resolve(done(undefined))
   }
-  const lease = await Lease.take(
-    options({ reap, beat }),
-    () => undefined,
-    () => [],
-  )
+  const ended = (): void => undefined
+  const lease = await Lease.take(options({ reap, beat }), ended, { ...questions, garbage: () => [] })
   onTestFinished(() => lease.abandon(new WaybillError('QUEUE_CRASHED', 'the end of the test')))
   await expect.poll(() => asked.length).toBeGreaterThan(6)
   // The second one finds that nothing was gained.
@@ -98,4 +100,50 @@ test('a queue that is removed while it is waited for is not waited for any more'
   const queueNamed = (): Promise<Answer<typeof row | undefined>> =>
     Promise.resolve(done(isThere ? row : undefined))
   await expect(claimQueue(options({ claim, queueNamed }))).rejects.toMatchObject({ code: 'NOT_A_QUEUE' })
+})
+
+/** How a life ends whose store is another one when it resumes. Epoch 2, and two beats are answered.
+ * @param answers of the store behind the interruption */
+async function endOf(
+  answers: { readonly epoch: number; readonly beat: number },
+  isKept = true,
+): Promise<string | undefined> {
+  let beats = 0
+  let now = { epoch: 2, beat: 0 }
+  let ending: WaybillError | undefined
+  const beat = (): Promise<Answer<void>> => {
+    if (++beats < 3) return Promise.resolve(done(undefined))
+    now = beats === 3 ? answers : now
+    return Promise.resolve(
+      beats === 3 ? unknown(new WaybillError('STORE_UNREACHABLE', 'away')) : done(undefined),
+    )
+  }
+  const lease = await Lease.take(
+    {
+      ...options({
+        beat,
+        standing: () => Promise.resolve(done({ ...nobody, ...now })),
+        resume: () => Promise.resolve(done(now.epoch)),
+      }),
+      beatMs: 10,
+    },
+    (error) => (ending = error),
+    { ...questions, isKept: () => Promise.resolve(done(isKept)) },
+  )
+  onTestFinished(() => lease.abandon(new WaybillError('QUEUE_CRASHED', 'the end of the test')))
+  await expect.poll(() => beats > 4 || ending !== undefined).toBe(true)
+  return ending?.code
+}
+
+test('a life resumes on a store that has all that it has answered', async () => {
+  expect(await endOf({ epoch: 3, beat: 2 })).toBeUndefined()
+})
+
+test('a life ends when the store lacks the newest changes that it has answered', async () => {
+  expect(await endOf({ epoch: 3, beat: 2 }, false)).toBe('STORE_BEHIND')
+})
+
+test('a life ends on a store whose beat or epoch was greater before', async () => {
+  expect(await endOf({ epoch: 3, beat: 1 })).toBe('STORE_BEHIND')
+  expect(await endOf({ epoch: 2, beat: 2 })).toBe('STORE_BEHIND')
 })

@@ -51,6 +51,36 @@ describe.skipIf(missing !== undefined)(`queues in a store${reason}`, () => {
   })
   afterAll(() => servers?.remove())
 
+  test('a store that went back ends the life; what is accepted afterwards is kept', async () => {
+    const url = await made('back')
+    const open = (): Promise<Queue> => openQueue(url, { ...delivering([], () => false), deliver: false })
+    const first = await open()
+    const ended = new Promise<unknown>((resolve) => first.on('crashed', ({ error }) => resolve(error)))
+    await first.submit(message('kept@example.org'))
+    await first.submit(message('lost@example.org'))
+    const [primary] = servers!.servers
+    const table = await servers!.ask(
+      primary!,
+      "SELECT 'waybill.s' || file FROM waybill.file JOIN waybill.queue q USING (queue) WHERE q.name = 'back' AND parent = 'journal'" +
+        ' AND has_table ORDER BY waybill.file.name LIMIT 1',
+    )
+    // As a standby would lack it that was promoted too early.
+    await servers!.ask(
+      primary!,
+      `DELETE FROM ${table} WHERE at = (SELECT max(at) FROM ${table});` +
+        " SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name LIKE 'waybill %'",
+    )
+    expect(await ended).toMatchObject({ code: 'STORE_BEHIND' })
+    const second = await open()
+    await second.submit(message('later@example.org'))
+    second.crash()
+    const third = await open()
+    const recipients: string[] = []
+    for await (const { recipients: some } of third.list()) recipients.push(...some.map(String))
+    third.crash()
+    expect(recipients.length).toBe(2)
+  })
+
   test('openQueue takes a URL; what it accepted is there for the next life', async () => {
     const url = await made('mx1')
     const delivered: string[] = []
