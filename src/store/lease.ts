@@ -241,7 +241,7 @@ export class Lease {
       if (clock.monotonicMs() - startedMs >= resumeMs)
         throw new WaybillError(
           'STORE_UNREACHABLE',
-          `the store has not answered for ${Math.round(resumeMs / 1000)} s`,
+          `the store has not answered for ${Math.round(resumeMs / 1000)} s${last === undefined ? '' : `: ${last.message}`}`,
           { directory: store.name },
           last,
         )

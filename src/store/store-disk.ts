@@ -9,7 +9,7 @@ import { systemClock, type Clock } from '../base/clock.js'
 import { systemPrng, type Prng } from '../base/prng.js'
 import type { Disk, DiskFile, DiskSpace, DiskTraits, FileStatus, LockReport, OpenMode } from '../disk/disk.js'
 import { abandonedFailure, diskFailure } from '../disk/failure.js'
-import { isWaybillError, type WaybillError } from '../errors.js'
+import type { WaybillError } from '../errors.js'
 import type { CallStore, OwnLife } from './calls.js'
 import { Lease } from './lease.js'
 import { ReadConnection } from './read-connection.js'
@@ -184,11 +184,9 @@ export class StoreDisk implements Disk {
 
   async lock(path: string, onLost?: (error: WaybillError) => void): Promise<LockReport> {
     const report = await this.claim(onLost)
-    try {
-      await this.#change('lock', path, { verb: 'create', path, hasTable: false })
-    } catch (error) {
-      if (!isWaybillError(error) || error.place.errno !== 'EEXIST') throw error
-    }
+    // Asked first: a create that is refused is an error in the server's log.
+    const found = await this.#ask('lock', path, async (session, queue) => session.find(queue, path))
+    if (found === undefined) await this.#change('lock', path, { verb: 'create', path, hasTable: false })
     return report
   }
 

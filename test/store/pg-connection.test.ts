@@ -1,8 +1,10 @@
 /** What a connection makes of its URL, and of what a server says beside its answer. */
 import { expect, test, vi, onTestFinished } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
+import { pgStore } from '../../src/store/open-store.js'
 import { PgConnection } from '../../src/store/postgres/pg-connection.js'
-import { toldServer, type NoticeFields } from './told-server.js'
+import { certificate } from '../relay/certificate.js'
+import { refusingServer, toldServer, type NoticeFields } from './told-server.js'
 
 async function connected(port: number, parameters = ''): Promise<PgConnection> {
   const url = `postgres://ada@127.0.0.1:${port}/waybill${parameters}`
@@ -64,4 +66,41 @@ test('certificates of the environment are for connections with TLS', async () =>
   const { port } = await toldServer()
   const connection = await connected(port, '?sslmode=disable')
   expect((await connection.ask({ text: 'UPDATE 1' })).kind).toBe('done')
+})
+
+test('a pooler that refuses the settings of a connection is named, and not asked again', async () => {
+  const refused = { S: 'FATAL', V: 'FATAL', C: '08P01', M: 'unsupported startup parameter: options' }
+  const port = await refusingServer(refused)
+  await expect(connected(port)).rejects.toMatchObject({
+    code: 'OPTION_INVALID',
+    message: expect.stringContaining('a pooler such as pgbouncer') as string,
+  })
+})
+
+test.each([
+  ['that takes the settings', 'yes', 'done'],
+  ['behind a pooler that drops them', null, 'refused'],
+])('a store is reached on a connection %s', async (_, direct, kind) => {
+  const { port } = await toldServer(undefined, ['f', '000000010000000000000001', direct])
+  const answer = await pgStore(`postgres://ada@127.0.0.1:${port}/waybill`).connectAny(undefined)
+  if (answer.kind === 'done') answer.value.connection.close()
+  expect(answer).toMatchObject(
+    kind === 'done' ? { kind } : { kind, refusal: { error: { code: 'OPTION_INVALID' } } },
+  )
+})
+
+test('a server without TLS is not asked again', async () => {
+  const port = await refusingServer('no TLS')
+  await expect(connected(port, '?sslmode=verify-full')).rejects.toMatchObject({
+    code: 'OPTION_INVALID',
+    message: expect.stringContaining('does not support SSL') as string,
+  })
+})
+
+test('a certificate that is not accepted is named, and the server not asked again', async () => {
+  const port = await refusingServer(certificate)
+  await expect(connected(port, '?sslmode=verify-full')).rejects.toMatchObject({
+    code: 'OPTION_INVALID',
+    message: expect.stringContaining(`the certificate of 127.0.0.1:${port} is not accepted`) as string,
+  })
 })

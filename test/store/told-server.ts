@@ -1,6 +1,7 @@
 /** A server that speaks PostgreSQL's protocol and says what a test has it say: for answers that a
  * real one gives once in a hundred years. */
 import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { createSecureContext, TLSSocket, type SecureContextOptions } from 'node:tls'
 import { onTestFinished } from 'vitest'
 
 /** Fields of a notice, by their letters. @see PostgreSQL, "Error and Notice Message Fields" */
@@ -22,18 +23,52 @@ const message = (type: string, body: Buffer): Buffer => {
 const isIdle = message('Z', Buffer.from('I'))
 const isAuthentic = message('R', Buffer.from([0, 0, 0, 0]))
 const changedOneRow = message('C', Buffer.from('UPDATE 1\0'))
-const noticeOf = (fields: NoticeFields): Buffer =>
-  message(
-    'N',
-    Buffer.from(
-      `${Object.entries(fields)
-        .map(([letter, text]) => `${letter}${text}\0`)
-        .join('')}\0`,
-    ),
+const fieldsOf = (fields: NoticeFields): Buffer =>
+  Buffer.from(
+    `${Object.entries(fields)
+      .map(([letter, text]) => `${letter}${text}\0`)
+      .join('')}\0`,
   )
 
-/** Each question changes one row, with that notice. */
-export async function toldServer(notice?: NoticeFields): Promise<ToldServer> {
+/** A row of strings and booleans, `t` or `f`, as the answer to a question. */
+const rowOf = (values: readonly (string | null)[]): Buffer[] => {
+  const count = Buffer.from([0, values.length])
+  const names = values.map((value, i) =>
+    Buffer.concat([Buffer.from(`c${i}\0`), Buffer.alloc(6), typeOf(value)]),
+  )
+  const fields = values.map((value) =>
+    value === null
+      ? Buffer.alloc(4, 0xff)
+      : Buffer.from(`\0\0\0${String.fromCharCode(value.length)}${value}`),
+  )
+  return [message('T', Buffer.concat([count, ...names])), message('D', Buffer.concat([count, ...fields]))]
+}
+/** Of a column: 16 is a boolean, 25 is text. */
+const typeOf = (value: string | null): Buffer =>
+  Buffer.from([0, 0, 0, value === 't' || value === 'f' ? 16 : 25, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0])
+
+/** Refuses everybody: with that error, or to speak TLS; or shows that certificate. */
+export async function refusingServer(way: NoticeFields | 'no TLS' | SecureContextOptions): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => {
+      if (way === 'no TLS') return socket.end('N')
+      if (!('cert' in way)) return socket.end(message('E', fieldsOf(way as NoticeFields)))
+      socket.write('S')
+      const secure = new TLSSocket(socket, { isServer: true, secureContext: createSecureContext(way) })
+      return secure.on('error', () => undefined)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return (server.address() as AddressInfo).port
+}
+
+/** Each question changes one row, with that notice; or is answered with a row. */
+export async function toldServer(
+  notice?: NoticeFields,
+  row?: readonly (string | null)[],
+): Promise<ToldServer> {
   const greetings: ReadonlyMap<string, string>[] = []
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -45,8 +80,10 @@ export async function toldServer(notice?: NoticeFields): Promise<ToldServer> {
       greetings.push(new Map(pairs))
       socket.write(Buffer.concat([isAuthentic, isIdle]))
       socket.on('data', () => {
-        const said = notice === undefined ? [] : [noticeOf(notice)]
-        socket.write(Buffer.concat([...said, changedOneRow, isIdle]))
+        const said = notice === undefined ? [] : [message('N', fieldsOf(notice))]
+        socket.write(
+          Buffer.concat([...said, ...(row === undefined ? [] : rowOf(row)), changedOneRow, isIdle]),
+        )
       })
     })
   })

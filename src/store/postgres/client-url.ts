@@ -3,6 +3,13 @@
  * wins over an option, so all of it stands there. */
 import process from 'node:process'
 
+/** Found on connections that have our settings. Poolers drop or share those:
+ *    1. pgbouncer gives each statement to any connection, of its pool of `transaction`.
+ *    2. A node claims the queue on a connection to the primary.
+ *    3. The next statement goes to a standby, which lags. Recovery takes the journal that it finds
+ *       there for the whole, and begins to append before its end. */
+export const directSetting = 'waybill.direct'
+
 /** Whatever the server, the database or the role has set: a commit waits, and a dead machine is
  * let go. */
 const settings = [
@@ -17,6 +24,7 @@ const settings = [
   'client_connection_check_interval=2000',
   'tcp_keepalives_idle=5',
   'tcp_user_timeout=10000',
+  'waybill.direct=yes',
 ]
   .map((setting) => `-c ${setting}`)
   .join(' ')

@@ -89,8 +89,8 @@ export class PgConnection {
     })
   }
 
-  /** @throws WaybillError STORE_UNREACHABLE; OPTION_INVALID for a certificate that cannot be read;
-   * DISK_FAILED when the server refuses it, for a password that is wrong */
+  /** @throws WaybillError STORE_UNREACHABLE; OPTION_INVALID for a certificate that cannot be read or
+   * is not accepted, for a server without TLS, and for a pooler; DISK_FAILED when the server refuses it, for a password that is wrong */
   static async open(options: ConnectOptions): Promise<PgConnection> {
     const client = clientOf(options)
     // Where neither the URL nor the environment has one.
@@ -100,7 +100,7 @@ export class PgConnection {
     const answer = await connection.#inTime(client.connect().then(() => undefined))
     if (answer.kind === 'done') return connection
     connection.close()
-    if (answer.kind === 'unknown') throw answer.error
+    if (answer.kind === 'unknown') throw misled(options.url, answer.error.cause) ?? answer.error
     throw answer.refusal.kind === 'failed' ? answer.refusal.error : unreachable('no connection', undefined)
   }
 
@@ -187,6 +187,38 @@ export class PgConnection {
 /** Undocumented, and there since the first release: `end()` waits for a server that is gone. */
 const streamOf = (client: pg.Client): { destroy(): void } =>
   (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream
+
+/** Of certificates, by Node's codes: those of OpenSSL, and of its own check of names. */
+const certificateCodes =
+  /^(?:UNABLE_TO_|CERT_|CRL_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|ERR_TLS_CERT_)/
+/** Of `pg`: an error without a code. */
+const withoutTls = 'does not support SSL'
+/** What pgbouncer says of settings that it does not know. */
+const protocolViolation = '08P01'
+
+/** Why a server will not be connected to until its operator changes something; undefined: later
+ * it may be. */
+function misled(url: string, error: unknown): WaybillError | undefined {
+  if (error === undefined) return undefined
+  const { code } = error as { readonly code?: unknown }
+  const text = thrownText(error)
+  if (code === protocolViolation) return pooled(url, error)
+  if (typeof code === 'string' && certificateCodes.test(code))
+    return notAsTold(`the certificate of ${hostOf(url)} is not accepted: ${text}`, error)
+  return text.includes(withoutTls) ? notAsTold(`${hostOf(url)}: ${text}`, error) : undefined
+}
+
+/** A connection is not one to a server. */
+export const pooled = (url: string, cause?: unknown): WaybillError =>
+  notAsTold(
+    `${hostOf(url)} does not take settings of a connection: where a pooler such as pgbouncer answers, the URL has to lead to the servers behind it`,
+    cause,
+  )
+
+const hostOf = (url: string): string => /^[^/]*\/\/(?:[^@/?]*@)?([^/?]*)/.exec(url)?.[1] ?? 'the server'
+
+const notAsTold = (reason: string, cause: unknown): WaybillError =>
+  new WaybillError('OPTION_INVALID', reason, { option: 'store' }, cause)
 
 /** What an error of `pg` says about the change that was asked for. */
 export function pgAnswer(error: unknown): Answer<never> {

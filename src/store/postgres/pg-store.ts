@@ -6,7 +6,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../base/clock.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
-import { PgConnection } from './pg-connection.js'
+import { directSetting } from './client-url.js'
+import { PgConnection, pooled } from './pg-connection.js'
 import { PgCalls } from './pg-calls.js'
 import { PgSession, tagOf } from './pg-session.js'
 import { schemaVersion } from './schema.js'
@@ -125,9 +126,13 @@ export class PgStore implements Store, CallStore {
     const connection = await PgConnection.open({ url, tag: tagOf(nonce), deadlineMs, clock: this.#clock })
     const text =
       'SELECT pg_is_in_recovery(), CASE WHEN pg_is_in_recovery() THEN NULL' +
-      ' ELSE pg_walfile_name(pg_current_wal_lsn()) END'
+      ` ELSE pg_walfile_name(pg_current_wal_lsn()) END, current_setting('${directSetting}', true)`
     const answer = await connection.ask({ text, isRead: true })
     const [row] = answer.kind === 'done' ? answer.value.rows : []
+    if (row !== undefined && row[2] !== 'yes') {
+      connection.close()
+      throw pooled(url)
+    }
     if (row?.[0] === false) return { connection, timeline: Number.parseInt(String(row[1]).slice(0, 8), 16) }
     connection.close()
     if (answer.kind === 'unknown') throw answer.error
