@@ -96,7 +96,7 @@ export const errorCatalogue = {
   STORE_BEHIND: {
     code: 451,
     enhanced: '4.3.0',
-    means: 'The store lacks changes that it had answered; mail that was accepted since then may be lost',
+    means: 'The store lacks changes that it had answered; accepted mail may be lost',
   },
   // What the device did.
   DISK_FAILED: {

@@ -154,18 +154,10 @@ export async function previewOf(
 
 /** @param to must not be there
  * @throws WaybillError OPTION_INVALID, DISK_FULL, DISK_FAILED, NOT_A_QUEUE; the signal's reason */
-export async function restoreInto(
-  { disk, manifest }: Backup,
-  to: string,
-  options: CopyOptions,
-): Promise<void> {
+export async function restoreInto(backup: Backup, to: string, options: CopyOptions): Promise<void> {
+  const { disk } = backup
   await checkPlace(to, undefined)
-  const files = await filesIn(disk)
-  if (files.length !== manifest.fileCount)
-    throw new WaybillError(
-      'NOT_A_QUEUE',
-      `the backup has ${files.length} files, and ${manifestName} says ${manifest.fileCount}`,
-    )
+  const files = await filesOf(backup)
   await checkRoom(
     to,
     files.reduce((sum, { lengthBytes }) => sum + lengthBytes, 0),
@@ -184,6 +176,16 @@ export async function restoreInto(
   } finally {
     queue.abandon()
   }
+}
+
+/** @throws WaybillError NOT_A_QUEUE when some are missing */
+export async function filesOf({ disk, manifest }: Backup): Promise<PlannedFile[]> {
+  const files = await filesIn(disk)
+  if (files.length === manifest.fileCount) return files
+  throw new WaybillError(
+    'NOT_A_QUEUE',
+    `the backup has ${files.length} files, and ${manifestName} says ${manifest.fileCount}`,
+  )
 }
 
 /** Those of a queue; what else lies there is left. */

@@ -3,8 +3,8 @@
  * looked for.
  *    1. A change is answered, and mail is settled by it.
  *    2. The database is restored to an earlier moment; or a standby without the change is promoted.
- *    3. The life resumes, and appends behind what is not there. Recovery meets a gap in the journal:
- *       what was settled behind it is lost with what stood in it. */
+ *    3. The life resumes, and appends behind what is not there. Recovery meets a gap: what was
+ *       settled behind it is lost with what stood in it. */
 import { done, type Answer, type Session, type Write } from './store.js'
 
 type Append = Extract<Write, { readonly verb: 'append' }>

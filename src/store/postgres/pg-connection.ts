@@ -89,8 +89,9 @@ export class PgConnection {
     })
   }
 
-  /** @throws WaybillError STORE_UNREACHABLE; OPTION_INVALID for a certificate that cannot be read or
-   * is not accepted, for a server without TLS, and for a pooler; DISK_FAILED when the server refuses it, for a password that is wrong */
+  /** @throws WaybillError STORE_UNREACHABLE; OPTION_INVALID for a certificate that cannot be read
+   * or is not accepted, for a server without TLS, and for a pooler; DISK_FAILED when the server
+   * refuses it, for a password that is wrong */
   static async open(options: ConnectOptions): Promise<PgConnection> {
     const client = clientOf(options)
     // Where neither the URL nor the environment has one.
@@ -188,7 +189,7 @@ export class PgConnection {
 const streamOf = (client: pg.Client): { destroy(): void } =>
   (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream
 
-/** Of certificates, by Node's codes: those of OpenSSL, and of its own check of names. */
+/** Of certificates, by Node's codes: those of OpenSSL, and of its check of names. */
 const certificateCodes =
   /^(?:UNABLE_TO_|CERT_|CRL_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|ERR_TLS_CERT_)/
 /** Of `pg`: an error without a code. */

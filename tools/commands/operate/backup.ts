@@ -9,7 +9,7 @@ import { queueLockName, readQueueHeader } from '../../../src/directory/header.js
 import { WaybillError } from '../../../src/errors.js'
 import { isStoreUrl } from '../../../src/store/is-store-url.js'
 import { asUsage, UsageError, type Arguments } from '../cli/command.js'
-import { queuePathOf } from '../cli/queue-path.js'
+import { shownQueue } from '../cli/shown-queue.js'
 import { actAsOwner } from '../cli/queue-owner.js'
 import { exits, jsonOption } from '../look/inspection.js'
 import { bytesText, fullTime } from '../text/shown-text.js'
@@ -38,7 +38,6 @@ export const backup: OperatingCommand = operatingCommand(
 function check(args: Arguments): string {
   const to = args.one('to')
   if (to === undefined || to === '') throw new UsageError('--to says where the backup goes')
-  if (isStoreUrl(queuePathOf(args))) throw new UsageError('a queue in a store is backed up with the database')
   return to
 }
 
@@ -51,7 +50,12 @@ async function operate(operating: Operating, to: string): Promise<number> {
   let report: BackupReport
   try {
     report = await backUp(
-      { disk, directory: path, clock: systemClock, keep: () => kept(operating, disk) },
+      {
+        disk,
+        directory: isStoreUrl(path) ? undefined : path,
+        clock: systemClock,
+        keep: () => kept(operating, disk),
+      },
       { to, signal: stop, onProgress: (done, all) => progress.show(done, all) },
     )
   } catch (error) {
@@ -64,7 +68,7 @@ async function operate(operating: Operating, to: string): Promise<number> {
   if (args.isSet('json')) out.json({ to, at: new Date(atMs).toISOString(), files: fileCount, bytes })
   else
     out.line(
-      `${path} as it was at ${fullTime(atMs)} is in ${to}: ${countText(fileCount, 'file')}, ${bytesText(bytes)}`,
+      `${shownQueue(path)} as it was at ${fullTime(atMs)} is in ${to}: ${countText(fileCount, 'file')}, ${bytesText(bytes)}`,
     )
   return exits.fine
 }

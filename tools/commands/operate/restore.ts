@@ -3,9 +3,12 @@
  * in which something is damaged. */
 import { countText, nounText } from '../../../src/base/text.js'
 import { openBackup, previewOf, restoreInto, type Backup, type Preview } from '../../../src/backup/restore.js'
+import { restoreInStore } from '../../../src/backup/restore-in-store.js'
 import { isWaybillError, type WaybillError } from '../../../src/errors.js'
 import type { Finding } from '../../../src/inspect/damage/finding.js'
 import { addressesIn } from '../../../src/inspect/messages/waiting-recipients.js'
+import { isStoreUrl } from '../../../src/store/is-store-url.js'
+import { hasPassword, shownQueue } from '../cli/shown-queue.js'
 import { asUsage, lineOf, UsageError, type Arguments, type Command } from '../cli/command.js'
 import { actAsOwner } from '../cli/queue-owner.js'
 import { exits, jsonOption, sentenceOf } from '../look/inspection.js'
@@ -18,17 +21,21 @@ export interface RestoreCommand extends Command {
 }
 
 export const restore: RestoreCommand = {
-  synopsis: '[--json] [--dry-run] --from DIR | --from FILE.tar --to DIR',
+  synopsis: '[--json] [--dry-run] --from DIR | --from FILE.tar --to DIR | --to URL',
   options: {
     ...jsonOption,
     from: { value: 'PLACE', help: 'what `waybill backup` has made' },
-    to: { value: 'DIR', help: 'the new queue, which must not be there yet' },
+    to: {
+      value: 'PLACE',
+      help: 'the new queue: a directory that is not there yet, or the URL of one in a store',
+    },
     'dry-run': { help: 'only say what it would send' },
   },
   notes:
     'All mail of the backup is sent, also what was delivered after the backup was made. What was on hold stays there. To look\n' +
     'at everything first: `waybill hold --all --queue DIR`, before a relay is started on it. Never start the old queue again\n' +
     'beside it. The queue belongs to the owner of the directory that it is made in. That user must be able to read the backup.\n' +
+    'In a store it is a queue that `waybill store init` has made, and that was never used.\n' +
     'Exit codes: 0 fine, 1 something is wrong with the backup or the disk, 2 usage.',
   run: (args) => runIn(args, processSurroundings()),
   runIn,
@@ -48,6 +55,8 @@ function wantedOf(args: Arguments): Wanted {
   if (from === undefined || from === '') throw new UsageError('--from says where the backup is')
   if (to === '' || (to === undefined && !args.isSet('dry-run')))
     throw new UsageError('--to says where the new queue goes')
+  if (to !== undefined && hasPassword(to))
+    throw new UsageError('--to takes no password: others read command lines; use PGPASSFILE')
   return { from, to }
 }
 
@@ -55,7 +64,7 @@ async function runIn(args: Arguments, surroundings: Surroundings): Promise<numbe
   const wanted = wantedOf(args)
   const out = new Output(surroundings)
   try {
-    const exitCode = await restoring(wanted, args, out, surroundings)
+    const exitCode = await previewing(wanted, args, out, surroundings)
     await out.flush()
     return exitCode
   } catch (error) {
@@ -73,7 +82,7 @@ async function runIn(args: Arguments, surroundings: Surroundings): Promise<numbe
 const isMissing = ({ code, place }: WaybillError, { from }: Wanted): boolean =>
   code === 'DISK_FAILED' && place.errno === 'ENOENT' && place.path === from
 
-async function restoring(
+async function previewing(
   { from, to }: Wanted,
   args: Arguments,
   out: Output,
@@ -99,14 +108,30 @@ async function restoring(
       return exits.wrong
     }
     if (to === undefined || args.isSet('dry-run')) return exits.fine
-    await restoreInto(backup, to, { signal: surroundings.stopped, onProgress })
+    await restoring(backup, to, surroundings, onProgress)
     progress.end()
-    if (args.isSet('json')) out.json({ restored: to })
-    else out.line(`the queue is in ${to}`)
+    if (args.isSet('json')) out.json({ restored: shownQueue(to) })
+    else out.line(`the queue is in ${shownQueue(to)}`)
     return exits.fine
   } finally {
     progress.end()
     backup.disk.abandon()
+  }
+}
+
+async function restoring(
+  backup: Backup,
+  to: string,
+  surroundings: Surroundings,
+  onProgress: (done: number, all: number) => void,
+): Promise<void> {
+  const options = { signal: surroundings.stopped, onProgress }
+  if (!isStoreUrl(to)) return restoreInto(backup, to, options)
+  const queue = surroundings.openDisk(to)
+  try {
+    await restoreInStore(backup, queue, options)
+  } finally {
+    queue.abandon()
   }
 }
 
