@@ -62,6 +62,27 @@ test('what its pages link to, and what its source maps map to, is in the package
   expect([...links, ...sources].filter((path) => !isThere.has(path.replace(/\/$/, '')))).toEqual([])
 })
 
+/** A bundler that does not find a package at the head of a module gives up, or makes a file
+ * that cannot start. It does not see what `createRequire` loads. */
+test('no chunk needs at its head what may be missing, and one module loads what bundlers do not see', () => {
+  const { optionalDependencies, peerDependencies } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  ) as Readonly<Record<'optionalDependencies' | 'peerDependencies', Readonly<Record<string, string>>>>
+  const missing = new Set([...Object.keys(optionalDependencies), ...Object.keys(peerDependencies)])
+  const chunks = packedPaths().filter((path) => /^dist\/bundle\/.*\.js$/.test(path))
+  const heads = chunks.flatMap((path) =>
+    [
+      ...readFileSync(join(root, path), 'utf8').matchAll(/^(?:import|export) (?:[^;]*? from )?"([^"]+)";$/gm),
+    ].map(([, name]) => `${path}: ${name}`),
+  )
+  expect(heads.length).toBeGreaterThan(500)
+  expect(heads.filter((head) => missing.has(head.split(': ')[1]!))).toEqual([])
+  const loaders = packedPaths().filter(
+    (path) => /^src\/.*\.ts$/.test(path) && readFileSync(join(root, path), 'utf8').includes('createRequire('),
+  )
+  expect(loaders).toEqual(['src/base/at-first-use.ts'])
+})
+
 /** The package as a file. */
 function packed(): string {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-package-'))

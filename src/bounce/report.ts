@@ -19,7 +19,10 @@ import { isAscii } from './safe-text.js'
 /** Recipients that one report names; it tells how many more there are. */
 export const listedRecipientsMax = 1000
 
-const mimeNode = atFirstUse<typeof MimeNode>('nodemailer/lib/mime-node')
+const mimeNode = atFirstUse<typeof MimeNode>(
+  'nodemailer/lib/mime-node',
+  () => import('nodemailer/lib/mime-node'),
+)
 
 interface Part {
   readonly type: string
@@ -48,7 +51,9 @@ export async function composeReport(input: ReportInput): Promise<Buffer> {
     })
   const { author = `MAILER-DAEMON@${input.reportingMta}` } = input
   const parts = partsOf(input)
-  const Node = mimeNode()
+  const loading = mimeNode.ready()
+  if (loading !== undefined) await loading
+  const Node = mimeNode.now()
   const root = new Node('multipart/report; report-type=delivery-status', {
     boundaryPrefix: 'waybill',
     baseBoundary: hashOf(parts),

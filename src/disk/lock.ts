@@ -8,10 +8,10 @@
  * README.md in this folder says which directory, how, and why not another lock. */
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
-import { createRequire } from 'node:module'
 import { lstat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
+import { besideUs } from '../base/at-first-use.js'
 import { WaybillError } from '../errors.js'
 import { diskFailure } from './failure.js'
 import { fileSystemWarnings } from './file-system.js'
@@ -101,7 +101,7 @@ interface FlockBinding {
 
 function loadBinding(): FlockBinding | undefined {
   try {
-    return createRequire(import.meta.url)('fs-ext') as FlockBinding
+    return besideUs('fs-ext') as FlockBinding
   } catch {
     // Not installed, or installed without its binary: flock(1) takes the same lock.
     return undefined

@@ -1,6 +1,4 @@
 /** Opens a queue that lies in a store, by its URL. Loaded when a URL is given, and so is `pg`. */
-import { isError } from '../base/realms.js'
-import { WaybillError } from '../errors.js'
 import type { StoreDisk } from '../store/store-disk.js'
 import type { StoreDiskRequest } from '../store/open-store.js'
 import type { StoreEvent } from '../store/statistics.js'
@@ -32,17 +30,9 @@ export async function loadStoreDisk(request: StoreDiskRequest): Promise<StoreDis
   return (await loadStore()).storeDisk(request)
 }
 
+/** @throws WaybillError OPTION_INVALID when `pg` is not installed */
 export async function loadStore(): Promise<typeof import('../store/open-store.js')> {
-  try {
-    return await import('../store/open-store.js')
-  } catch (error) {
-    const isMissing = isError(error) && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND'
-    if (!isMissing || !error.message.includes("'pg'")) throw error
-    throw new WaybillError(
-      'OPTION_INVALID',
-      "a queue in a store needs the package 'pg': npm install pg",
-      { option: 'store' },
-      error,
-    )
-  }
+  const store = await import('../store/open-store.js')
+  await store.loadPg()
+  return store
 }

@@ -32,6 +32,7 @@ export const pgStore = (url: string, clock: Clock = systemClock): PgStore =>
   new PgStore(storePlaceOf(url), clock)
 
 export { initStore } from './postgres/init-store.js'
+export { loadPg } from './postgres/pg-package.js'
 export { removeQueue } from './postgres/remove-queue.js'
 export { storePlaceOf } from './store-url.js'
 export { storeStatus, StoreObserver } from './store-status.js'

@@ -14,6 +14,7 @@ import type { Clock } from '../../base/clock.js'
 import { nexthopParts, plainAddress } from '../tables/nexthop.js'
 import {
   DnsError,
+  dnsPacket,
   questionMessage,
   replyIn,
   type DnsData,
@@ -76,6 +77,8 @@ export class DnsClient {
   }
 
   async #asked<T extends DnsType>(type: T, name: string): Promise<DnsReply<DnsData[T]>> {
+    const loading = dnsPacket.ready()
+    if (loading !== undefined) await loading
     let error: unknown = withCode('ECONNREFUSED')
     for (let round = 0; round < tries; round++)
       for (const server of this.#servers) {

@@ -3,11 +3,15 @@
  * damaged, cut off or leads in a circle, says nothing. Whether an answer is proven is the
  * server's word (AD, RFC 6840 §5.7), for all of it, aliases too: the caller decides which server
  * to trust. */
-import { atFirstUse } from '../../base/at-first-use.js'
+import { atFirstUse, type AtFirstUse } from '../../base/at-first-use.js'
 import { comparableDomain } from '../../base/mail-address.js'
 import { isHostName } from '../tables/nexthop.js'
 
-const dnsPacket = atFirstUse<typeof import('dns-packet')>('dns-packet')
+/** Ready before the first question. */
+export const dnsPacket: AtFirstUse<typeof import('dns-packet')> = atFirstUse<typeof import('dns-packet')>(
+  'dns-packet',
+  () => import('dns-packet'),
+)
 
 /** Data of a TLSA record, RFC 6698 §2.1. */
 export interface TlsaData {
@@ -63,7 +67,7 @@ export class DnsError extends Error {
 /** @throws DnsError EBADNAME for a name that no message can carry */
 export function questionMessage({ id, type, name }: DnsQuestion): Buffer {
   if (name !== '.' && !isHostName(name)) throw new DnsError('EBADNAME')
-  const { AUTHENTIC_DATA, RECURSION_DESIRED, encode } = dnsPacket()
+  const { AUTHENTIC_DATA, RECURSION_DESIRED, encode } = dnsPacket.now()
   return encode({
     type: 'query',
     id,
@@ -125,7 +129,7 @@ function decoded<T extends DnsType>(
   { type, name }: DnsQuestion<T>,
 ): DnsReply<DnsData[T]> {
   if (!isWhole(message)) throw new DnsError('EBADRESP')
-  const { decode } = dnsPacket()
+  const { decode } = dnsPacket.now()
   let packet: ReturnType<typeof decode>
   try {
     packet = decode(message)

@@ -1,4 +1,4 @@
-/** One connection to a PostgreSQL server; the only file that imports `pg`.
+/** One connection to a PostgreSQL server; the only file that calls `pg`.
  * Invariants:
  * 1. Every question has a deadline, that of the connection itself too: `pg` waits for ever for
  * a server that has vanished.
@@ -7,13 +7,14 @@
  * server may say WARNING in any language: codes tell, not words.
  * 3. After an answer that did not come, the connection is dropped: a later answer would be
  * taken for that of the next question. */
-import pg from 'pg'
+import type pg from 'pg'
 import { thrownText } from '../../base/realms.js'
 import type { Clock } from '../../base/clock.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { done, fenced, refused, unknown, type Answer } from '../store.js'
 import { clientUrl } from './client-url.js'
 import { filedPassword } from './filed-password.js'
+import { isDatabaseError, loadPg } from './pg-package.js'
 
 export interface Question {
   readonly text: string
@@ -52,9 +53,10 @@ const successCode = '00000'
 const otherWarners: ReadonlySet<string> = new Set(['GetNewTransactionId', 'GetNewMultiXactId'])
 
 /** @throws WaybillError OPTION_INVALID */
-function clientOf({ url, tag }: ConnectOptions): pg.Client {
+async function clientOf({ url, tag }: ConnectOptions): Promise<pg.Client> {
+  const { Client } = await loadPg()
   try {
-    return new pg.Client({
+    return new Client({
       connectionString: clientUrl(url),
       application_name: tag,
       keepAlive: true,
@@ -93,7 +95,7 @@ export class PgConnection {
    * or is not accepted, for a server without TLS, and for a pooler; DISK_FAILED when the server
    * refuses it, for a password that is wrong */
   static async open(options: ConnectOptions): Promise<PgConnection> {
-    const client = clientOf(options)
+    const client = await clientOf(options)
     // Where neither the URL nor the environment has one.
     const login = client as unknown as PasswordHolder
     login.password ??= () => filedPassword(client)
@@ -223,7 +225,7 @@ const notAsTold = (reason: string, cause: unknown): WaybillError =>
 
 /** What an error of `pg` says about the change that was asked for. */
 export function pgAnswer(error: unknown): Answer<never> {
-  const code = error instanceof pg.DatabaseError ? error.code : undefined
+  const code = isDatabaseError(error) ? error.code : undefined
   const text = thrownText(error)
   if (code === undefined || unknownStates.test(code)) return unknown(unreachable(text, error))
   if (code === 'WB001') return fenced

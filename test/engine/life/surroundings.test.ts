@@ -152,17 +152,65 @@ test('what settles where Uint8Array is not that of Node, as in jsdom, is read by
   expect(run(delivered)).toEqual({ said: 'a buffer,a key,a stream,a text,tags\n', end: 0 })
 })
 
-test('a bundle for CommonJS, where no module has a URL, opens a queue', async () => {
+/** A module for both sides of a bundle: a message fails, and its sender gets the report. */
+const reported = `
+  const reports = []
+  const deliver = async ({ recipients, data }) => {
+    if (recipients[0] === 'gone@example.net') return { kind: 'failed', status: '5.1.1', reason: 'gone' }
+    reports.push(String(await data()))
+    return { kind: 'delivered' }
+  }
+  const queue = await openQueue(directory, {
+    segmentBytes: 32768, laneSegmentBytes: 32768, freeBytesMin: 0,
+    transports: { out: { deliver } },
+    route: () => ({ transport: 'out', nexthop: 'there' }),
+  })
+  queue.on('warning', ({ message }) => console.log(message))
+  await queue.submit({ sender: 'ada@example.org', recipients: ['gone@example.net'], data: 'Hello.' })
+  await queue.idle()
+  queue.crash()
+  console.log(reports.length, reports[0]?.includes('Status: 5.1.1'))`
+
+/** One file, in a directory that has no packages, made where `pg` is not installed. */
+async function bundled(format: 'cjs' | 'es'): Promise<string> {
   const { rolldown } = await import('rolldown')
-  const bundle = await rolldown({ input: fileURLToPath(built), platform: 'node' })
-  const file = join(directory, 'bundle.cjs')
-  await bundle.write({ file, format: 'cjs', codeSplitting: false })
+  const bundle = await rolldown({ input: fileURLToPath(built), platform: 'node', external: ['pg'] })
+  const file = join(directory, format === 'cjs' ? 'bundle.cjs' : 'bundle.mjs')
+  await bundle.write({ file, format, codeSplitting: false })
   await bundle.close()
+  return file
+}
+
+test.each(['cjs', 'es'] as const)(
+  'a bundle (%s) in one file needs no package beside it, for a report neither',
+  async (format) => {
+    const file = JSON.stringify(await bundled(format))
+    const text = `
+      import { createRequire } from 'node:module'
+      const { openQueue } = ${format === 'cjs' ? `createRequire('${built}')(${file})` : `await import(${file})`}
+      const directory = ${JSON.stringify(directory)} + '/queue'
+      ${reported}`
+    expect(run(text)).toEqual({ said: '1 true\n', end: 0 })
+  },
+)
+
+test('a bundle asks the DNS without the package beside it', async () => {
+  const file = JSON.stringify(await bundled('es'))
   const text = `
-    import { createRequire } from 'node:module'
-    const { openQueue } = createRequire('${built}')(${JSON.stringify(file)})
-    const directory = ${JSON.stringify(directory)} + '/queue'
-    ${exchange}
-    console.log('delivered')`
-  expect(run(text)).toEqual({ said: 'delivered\n', end: 0 })
+    import { createSocket } from 'node:dgram'
+    const { mxTransport } = await import(${file})
+    const server = createSocket('udp4')
+    server.on('message', (question, { port }) => {
+      // NXDOMAIN
+      question[2] |= 0x80
+      question[3] = 0x03
+      server.send(question, port, '127.0.0.1')
+    })
+    await new Promise((resolve) => server.bind(0, '127.0.0.1', resolve))
+    const transport = mxTransport({ dane: true, daneServers: ['127.0.0.1:' + server.address().port] })
+    const request = { id: 'A', nexthop: 'example.net', recipients: ['a@example.net'] }
+    const result = await transport.deliver(request, new AbortController().signal)
+    console.log([result].flat()[0].reason)
+    server.close()`
+  expect(run(text)).toEqual({ said: 'there is no domain example.net\n', end: 0 })
 })
