@@ -61,9 +61,9 @@ const optionNames: OptionNames<QueuedMessageOptions> = {
  * memory. None is refused for it. */
 export const sendingCountMax = 1000
 
-type Sent = Parameters<Transport<QueuedMessageInfo>['send']>
+export type Sent = Parameters<Transport<QueuedMessageInfo>['send']>
 type Dsn = NonNullable<Sent[0]['data']['dsn']>
-type Verified = (error: Error | null, success?: true) => void
+export type Verified = (error: Error | null, success?: true) => void
 
 /** @returns for `createTransport`. `signal` of a message aborts until it is appended. `dsn` is that
  * of nodemailer's SMTP transport (RFC 3461), and the queue honours it; Bcc is removed. Errors are

@@ -17,6 +17,8 @@ export const upMetric: Named = {
   help: '1 while the queue lives, 0 when it has crashed.',
 }
 
+export type { Named }
+
 export type WatchedQueue = Pick<Queue, 'stats' | 'room' | 'isCrashed' | 'on'> &
   Partial<Pick<Queue, 'consumers'>>
 

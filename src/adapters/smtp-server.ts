@@ -6,12 +6,17 @@
  * Replies have enhanced codes (RFC 2034); smtp-server adds none unless
  * `hideENHANCEDSTATUSCODES: false`. */
 import { checkOptionNames, type OptionNames } from '../base/options.js'
+import type { Handling } from '../relay/parameters/handling-parameters.js'
+import type { StartQueue } from '../relay/etrn.js'
 import {
   smtpHandlers as relayHandlers,
+  type Client,
+  type Handler,
   type SmtpHandlerOptions,
   type SmtpHandlers,
   type SubmitPort,
 } from '../relay/smtp-in/smtp-handlers.js'
+import type { Trace } from '../relay/smtp-in/received.js'
 
 const names: OptionNames<SmtpHandlerOptions> = {
   hostname: true,
@@ -24,7 +29,7 @@ const names: OptionNames<SmtpHandlerOptions> = {
   onError: true,
 }
 
-export type { SmtpHandlerOptions, SmtpHandlers, SubmitPort }
+export type { Client, Handler, Handling, SmtpHandlerOptions, SmtpHandlers, StartQueue, SubmitPort, Trace }
 
 /** Options for smtp-server. Each handler can be used alone, or called by the embedder's: the queue
  * refuses at the data what MAIL and RCPT did not. `onData` may get a filter's stream, which must

@@ -73,7 +73,9 @@ export interface TransportParameters {
 export type TransportOptions = Partial<TransportParameters>
 
 /** `initialDestinationConcurrency` has no `default` in front, in Postfix either. */
-type DefaultName<K extends string> = K extends 'initialDestinationConcurrency' ? K : `default${Capitalize<K>}`
+export type DefaultName<K extends string> = K extends 'initialDestinationConcurrency'
+  ? K
+  : `default${Capitalize<K>}`
 
 export type DefaultOptions = {
   readonly [K in keyof TransportParameters as DefaultName<K>]?: TransportParameters[K]

@@ -4,6 +4,7 @@ import type { Listener, QueueEmitter, QueueEvents } from './events.js'
 export class Listenable {
   readonly #events: QueueEmitter
 
+  /** Made by `openQueue`. */
   constructor(events: QueueEmitter) {
     this.#events = events
   }

@@ -103,7 +103,7 @@ export interface SmtpHandlerOptions {
   readonly onError?: (error: Error) => void
 }
 
-type Handler<K extends 'onMailFrom' | 'onRcptTo' | 'onData'> = NonNullable<SessionOptions[K]>
+export type Handler<K extends 'onMailFrom' | 'onRcptTo' | 'onData'> = NonNullable<SessionOptions[K]>
 
 /** Options of smtp-server, by its names. */
 export interface SmtpHandlers {
