@@ -18,6 +18,9 @@ export interface QueuedMessageInfo extends SentMessageInfo {
   rejected: string[]
   /** `250 2.0.0 queued as <id>` */
   response: string
+  /** Of the message that is in the queue. `''` for a duplicate, unless the caller gave its
+   * `messageId`: nodemailer makes one for each call, and the message in the queue has another. */
+  messageId: string
   /** The id in the queue, as for `waybill log history`. */
   queueId: string
   /** The `idempotencyKey` was used before, and this is that id. */
@@ -117,7 +120,8 @@ export class QueueTransport extends EventEmitter implements Transport<QueuedMess
       })
       const response = `250 2.0.0 queued as ${id}`
       const info = { envelope, messageId, accepted: recipients, rejected: [], response, queueId: id }
-      return isDuplicate === true ? { ...info, isDuplicate } : info
+      if (isDuplicate !== true) return info
+      return { ...info, messageId: isNamed(data) ? messageId : '', isDuplicate }
     } finally {
       // Files of the message.
       body.destroy()
@@ -158,6 +162,12 @@ export class QueueTransport extends EventEmitter implements Transport<QueuedMess
   close(): void {
     this.emit('close')
   }
+}
+
+/** Did the caller give its Message-ID? nodemailer has made one by now, if not. */
+function isNamed({ messageId, headers = {} }: Sent[0]['data']): boolean {
+  const names = Array.isArray(headers) ? headers.map(({ key }) => key) : Object.keys(headers)
+  return Boolean(messageId) || names.some((name) => name.toLowerCase() === 'message-id')
 }
 
 /** By nodemailer's names and forms; the queue reports invalid values of any type. */

@@ -60,6 +60,17 @@ test('options of a submission go along, and the same key makes no second message
   expect(await queue.delete({ tag: 'newsletter' })).toMatchObject({ messageCount: 1 })
 })
 
+test('a duplicate has the Message-ID that its caller gave, and never one that no message has', async () => {
+  const { queue } = await openStage()
+  const mail = { ...hello, queue: { idempotencyKey: 'order 18' } }
+  expect((await mailer(queue).sendMail(mail)).messageId).not.toBe('')
+  expect(await mailer(queue).sendMail(mail)).toMatchObject({ messageId: '', isDuplicate: true })
+  const named = { ...hello, messageId: '<order-19@example.org>', queue: { idempotencyKey: 'order 19' } }
+  const inHeaders = { ...hello, headers: { 'message-id': named.messageId }, queue: named.queue }
+  for (const each of [named, named, inHeaders])
+    expect(await mailer(queue).sendMail(each)).toMatchObject({ messageId: '<order-19@example.org>' })
+})
+
 test('an option that there is not is refused', async () => {
   const { queue } = await openStage()
   const mail = { ...hello, queue: { sendAt: 1 } as object }
