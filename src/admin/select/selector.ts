@@ -14,6 +14,7 @@ import type { EngineOptions } from '../../engine/life/options.js'
 import { routeOf } from '../../engine/life/route.js'
 
 export interface Selector {
+  /** In any case: it may be typed in small letters. */
   readonly id?: string
   /** Exactly; '' is the null sender. */
   readonly sender?: string
@@ -112,7 +113,7 @@ function selectsFacts(
   envelope: EnvelopeFacts,
   wallMs: number,
 ): boolean {
-  if (id !== undefined && envelope.id !== id) return false
+  if (id !== undefined && envelope.id !== id && envelope.id !== id.toUpperCase()) return false
   if (sender !== undefined && envelope.sender !== sender) return false
   if (olderThan !== undefined && wallMs - envelope.acceptedAt <= olderThan) return false
   return tag === undefined || tagsOf(envelope).includes(tag)

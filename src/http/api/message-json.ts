@@ -38,7 +38,6 @@ export function selectorInQuery(query: Readonly<Record<string, unknown>>): Selec
     if (name === 'lane') selector[name] = /^\d{1,9}$/.test(value) ? Number(value) : value
     else if (name === 'olderThan')
       selector[name] = /^\d{1,15}$/.test(value) ? Number(value) : parseDuration(value, 'olderThan')
-    else if (name === 'id') selector[name] = value.toUpperCase()
     else selector[name] = value
   }
   checkSelector(selector)

@@ -120,11 +120,8 @@ export const operationRoutes = (parts: ApiParts): Route[] => [
 
 /** @throws WaybillError OPTION_INVALID; ProblemError REQUEST_INVALID */
 function verbOf(given: Omit<Order, 'dryRun' | 'sampleMax'>): VerbRequest {
-  const { do: verb, perSecond, nexthop, transport } = given
-  checkSelector(given.selector)
-  const { id } = given.selector
-  // As at the other routes, it may be typed in small letters.
-  const selector = id === undefined ? given.selector : { ...given.selector, id: id.toUpperCase() }
+  const { do: verb, selector, perSecond, nexthop, transport } = given
+  checkSelector(selector)
   if (perSecond !== undefined && verb !== 'flush') throw misplaced('perSecond', 'flush')
   if ((nexthop ?? transport) !== undefined && verb !== 'reroute') throw misplaced('nexthop', 'reroute')
   switch (verb) {

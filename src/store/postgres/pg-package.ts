@@ -2,6 +2,7 @@
  * where it is installed, and goes on where it is not. A module that imported it at its head would
  * be a part of each bundle, which then could not start without `pg`. */
 import type Pg from 'pg'
+import { isError } from '../../base/realms.js'
 import { WaybillError } from '../../errors.js'
 
 let loaded: typeof Pg | undefined
@@ -11,6 +12,8 @@ export async function loadPg(): Promise<typeof Pg> {
   try {
     return (loaded ??= (await import('pg')).default)
   } catch (error) {
+    const isMissing = isError(error) && 'code' in error && /MODULE_NOT_FOUND$/.test(String(error.code))
+    if (!isMissing || !error.message.includes('pg')) throw error
     throw new WaybillError(
       'OPTION_INVALID',
       "a queue in a store needs the package 'pg': npm install pg",

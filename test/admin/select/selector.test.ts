@@ -99,3 +99,11 @@ test('what a selector matches passes its first test, and the one of inspections'
   )
   expect(Math.min(matchCount, refusedCount)).toBeGreaterThan(100)
 })
+
+test('an id selects its message in small letters too', () => {
+  const [mail] = fc.sample(anyMail, { numRuns: 1, seed: 1 })
+  const message = { envelope: { ...mail!.envelope, id: '1M8MK3N9YM1DBQ6T' as Envelope['id'] }, notes: [] }
+  const selects = (id: string): boolean => selectsEnvelope({ id }, message, wallMs)
+  expect([selects('1m8mk3n9ym1dbq6t'), selects('1M8MK3N9YM1DBQ6T')]).toEqual([true, true])
+  expect(selects('1m8mk3n9ym1dbq6v')).toBe(false)
+})

@@ -169,7 +169,14 @@ const reported = `
   await queue.submit({ sender: 'ada@example.org', recipients: ['gone@example.net'], data: 'Hello.' })
   await queue.idle()
   queue.crash()
-  console.log(reports.length, reports[0]?.includes('Status: 5.1.1'))`
+  console.log(reports.length, reports[0]?.includes('Status: 5.1.1'))
+  const inStore = openQueue('postgres://a@127.0.0.1/b?queue=c', {
+    transports: { out: { deliver } },
+    route: () => ({ transport: 'out', nexthop: 'there' }),
+  })
+  await inStore.catch(({ code, message }) => console.log(code, message))`
+
+const withoutPg = "OPTION_INVALID a queue in a store needs the package 'pg': npm install pg (option store)"
 
 /** One file, in a directory that has no packages, made where `pg` is not installed. */
 async function bundled(format: 'cjs' | 'es'): Promise<string> {
@@ -190,7 +197,7 @@ test.each(['cjs', 'es'] as const)(
       const { openQueue } = ${format === 'cjs' ? `createRequire('${built}')(${file})` : `await import(${file})`}
       const directory = ${JSON.stringify(directory)} + '/queue'
       ${reported}`
-    expect(run(text)).toEqual({ said: '1 true\n', end: 0 })
+    expect(run(text)).toEqual({ said: `1 true\n${withoutPg}\n`, end: 0 })
   },
 )
 
