@@ -12,7 +12,7 @@ export async function loadPg(): Promise<typeof Pg> {
   try {
     return (loaded ??= (await import('pg')).default)
   } catch (error) {
-    const isMissing = isError(error) && 'code' in error && /MODULE_NOT_FOUND$/.test(String(error.code))
+    const isMissing = isError(error) && 'code' in error && String(error.code).endsWith('MODULE_NOT_FOUND')
     if (!isMissing || !error.message.includes('pg')) throw error
     throw new WaybillError(
       'OPTION_INVALID',
