@@ -3,6 +3,7 @@
  * three quarters of its time (bench whole-queue).
  * Invariant: it says what `decodeEnvelope` says, or throws as that does. What it is not asked is
  * not checked. */
+import { crc32Of } from '../base/checksum.js'
 import { decodeEnvelope, fieldsMin, fieldsWithKey, type Envelope } from './envelope.js'
 import { frameHeaderBytes, payloadAt, payloadBytesAt } from './frame.js'
 
@@ -35,6 +36,10 @@ export class EncodedEnvelope implements EnvelopeFacts {
   #acceptedAt = 0
   #recipientCount = 0
   #recipientsAt = 0
+  /** Nobody has asked: 0. What is asked next mostly stands a little behind. */
+  #dataBytesAt = 0
+  #notesAt = 0
+  #notesEnd = 0
   #decoded: Envelope | undefined
 
   /** From now on it is the envelope of this frame, as long as the buffer does not change.
@@ -45,6 +50,7 @@ export class EncodedEnvelope implements EnvelopeFacts {
     this.#buffer = buffer
     this.#frameAt = frameAt
     this.#end = from + payloadBytesAt(buffer, frameAt)
+    this.#dataBytesAt = this.#notesAt = 0
     this.#decoded = undefined
     if (!this.#readHead(from)) this.#decoded = this.decode()
   }
@@ -91,8 +97,7 @@ export class EncodedEnvelope implements EnvelopeFacts {
 
   get dataBytes(): number {
     if (this.#decoded !== undefined) return this.#decoded.dataBytes
-    // Behind the recipients, their frames, and the kind of the data's place and the place.
-    const bytes = this.#countAt(this.#fieldsBehind(this.#recipientsAt, 4))
+    const bytes = this.#countAt(this.#findDataBytes())
     return bytes < 0 ? this.#whole.dataBytes : bytes
   }
 
@@ -130,16 +135,20 @@ export class EncodedEnvelope implements EnvelopeFacts {
   /** The notes as they stand there, as long as the buffer does not change; undefined where that
    * cannot be seen. */
   get encodedNotes(): Buffer | undefined {
-    if (this.#decoded !== undefined) return undefined
-    // Behind what stands before the data's size, it, the checksum, and what the envelope replaces.
-    const at = this.#fieldsBehind(this.#recipientsAt, 7)
-    const noteCount = this.#listLength(at)
-    let end = this.#firstOf(at)
-    for (let i = 0; i < noteCount; i++) {
-      const fieldCount = this.#listLength(end)
-      end = fieldCount < 0 ? odd : this.#fieldsBehind(this.#firstOf(end), fieldCount)
-    }
-    return noteCount < 0 || end < 0 ? undefined : this.#buffer.subarray(at, end)
+    return this.#findNotes() ? this.#buffer.subarray(this.#notesAt, this.#notesEnd) : undefined
+  }
+
+  /** CRC-32 of the encoded notes; -1 where they cannot be seen. */
+  get notesChecksum(): number {
+    return this.#findNotes() ? crc32Of(this.#buffer, this.#notesAt, this.#notesEnd, 0) : odd
+  }
+
+  /** Are these its encoded notes? */
+  hasNotes(notes: Buffer): boolean {
+    if (!this.#findNotes() || notes.length !== this.#notesEnd - this.#notesAt) return false
+    const buffer = this.#buffer
+    for (let i = 0, at = this.#notesAt; i < notes.length; i++, at++) if (notes[i] !== buffer[at]) return false
+    return true
   }
 
   get #whole(): Envelope {
@@ -160,6 +169,30 @@ export class EncodedEnvelope implements EnvelopeFacts {
     this.#recipientCount = this.#countAt(at)
     this.#recipientsAt = this.#behind(at)
     return this.#acceptedAt >= 0 && this.#recipientCount >= 0 && this.#recipientsAt >= 0
+  }
+
+  /** Behind the recipients, their frames, and the kind of the data's place and the place. */
+  #findDataBytes(): number {
+    if (this.#dataBytesAt === 0) this.#dataBytesAt = this.#fieldsBehind(this.#recipientsAt, 4)
+    return this.#dataBytesAt
+  }
+
+  /** @returns whether they can be seen */
+  #findNotes(): boolean {
+    if (this.#decoded !== undefined) return false
+    if (this.#notesAt !== 0) return this.#notesAt > 0
+    // Behind the data's size, its checksum, and what the envelope replaces.
+    const at = this.#fieldsBehind(this.#findDataBytes(), 3)
+    const noteCount = this.#listLength(at)
+    let end = this.#firstOf(at)
+    for (let i = 0; i < noteCount; i++) {
+      const fieldCount = this.#listLength(end)
+      end = fieldCount < 0 ? odd : this.#fieldsBehind(this.#firstOf(end), fieldCount)
+    }
+    const isSeen = noteCount >= 0 && end >= 0
+    this.#notesAt = isSeen ? at : odd
+    this.#notesEnd = end
+    return isSeen
   }
 
   /** undefined where no text of ASCII stands, or all is decoded: of other bytes, which need not be

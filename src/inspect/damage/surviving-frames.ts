@@ -8,6 +8,7 @@ import type { PositionVisitor, SegmentFiles } from '../../log/segment-files.js'
 import { scanFrames } from '../../log/segment-scan.js'
 import { frameBytesAt, frameHeaderBytes, isKindAt, verifyFrame } from '../../record/frame.js'
 import { isDamage, reasonOf } from './finding.js'
+import type { PiecesAhead } from './pieces-ahead.js'
 
 /** A stretch that does not verify. */
 export interface Gap {
@@ -23,8 +24,10 @@ export interface Stretch {
   /** Where the content of a segment before the last one ends. */
   readonly endOf: (index: number) => Promise<Position>
   readonly visit: PositionVisitor
-  /** What each read fills, of `windowBytes`; default: a new one. */
+  /** What each read fills; default: a new one. */
   readonly window?: Buffer
+  /** Default: every read is one of the file. */
+  readonly ahead?: PiecesAhead
   /** @returns where to continue: `gap.to`, or further if the frames between are of no
    * interest any more */
   readonly onGap: (gap: Gap) => Promise<Position> | Position
@@ -59,7 +62,7 @@ export async function readSurviving(files: SegmentFiles, stretch: Stretch): Prom
       const from = at
       at = await files.with(index, async ({ file, seed }) => {
         const offset = await scanFrames(
-          file,
+          stretch.ahead?.of({ index, file, end: segmentEnd - base }) ?? file,
           seed,
           from - base,
           segmentEnd - base,

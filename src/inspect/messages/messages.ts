@@ -17,7 +17,8 @@ import { Presence } from '../queue/presence.js'
 import { directoryOf, type QueueDirectory } from '../queue/queue-directory.js'
 import { selectsLane, type MetMessage, type QueuedMessage, type Selection } from './queued-message.js'
 import type { LaneView, Snapshot } from '../queue/snapshot.js'
-import { readSurviving, windowBytes, type Gap } from '../damage/surviving-frames.js'
+import { PiecesAhead, pieceBytes } from '../damage/pieces-ahead.js'
+import { readSurviving, type Gap } from '../damage/surviving-frames.js'
 
 /** Messages that are kept apart from a walk at a time. */
 export const batchCountMax = 1024
@@ -154,7 +155,8 @@ export class Messages {
       : async (index: number): Promise<Position> => grid.at(index, grid.segmentBytes)
     const base = this.#doneBytes
     const met = new Met(view, uncertain)
-    const reused = Buffer.allocUnsafeSlow(Math.min(windowBytes, Math.max(0, end - from)))
+    const reused = Buffer.allocUnsafeSlow(Math.min(pieceBytes, Math.max(0, end - from)))
+    const ahead = new PiecesAhead()
     let at = from
     let looks = 0
     while (at < end) {
@@ -165,6 +167,7 @@ export class Messages {
         end,
         endOf,
         window: reused,
+        ahead,
         visit: (window, windowAt, place) => {
           const isFar = place - begin >= passedBytesMax
           if (kindAt(window, windowAt) !== kinds.envelope || classAt(window, windowAt) !== view.lane)
@@ -182,6 +185,7 @@ export class Messages {
         onGap: async (gap) => {
           if (uncertain) return gap.to
           await files.forget(grid.indexOf(gap.from))
+          ahead.forget()
           const runner = (await this.presence.runnerOf(view.lane)) ?? end
           if (runner > gap.from) return position(Math.min(runner, end))
           if (++looks < looksMax && !(await this.presence.isStill())) return gap.from

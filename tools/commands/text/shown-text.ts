@@ -14,20 +14,29 @@ const minutesMax = 20_000
 
 /** `Sat Nov 21 01:02:03`, local time, as asctime(3) writes it. */
 export function shortTime(timeMs: number): string {
+  const text = minuteText(timeMs)
+  const second = secondOf(timeMs)
+  return text === undefined ? '?' : second < 10 ? `${text}0${second}` : `${text}${second}`
+}
+
+/** The same up to its second: `Sat Nov 21 01:02:`; undefined: there is no such time. */
+export function minuteText(timeMs: number): string | undefined {
   const minute = Math.floor(timeMs / 60_000)
-  // No zone is off by a part of a minute since 1972.
-  const second = Math.floor(timeMs / 1000) - minute * 60
   let text = minutes.get(minute)
   if (text === undefined) {
     const date = new Date(minute * 60_000)
-    if (Number.isNaN(date.getTime())) return '?'
+    if (Number.isNaN(date.getTime())) return undefined
     const day = `${days[date.getDay()]} ${months[date.getMonth()]} ${String(date.getDate()).padStart(2)}`
     text = `${day} ${two(date.getHours())}:${two(date.getMinutes())}:`
     if (minutes.size >= minutesMax) minutes.clear()
     minutes.set(minute, text)
   }
-  return second < 10 ? `${text}0${second}` : `${text}${second}`
+  return text
 }
+
+/** No zone is off by a part of a minute since 1972. */
+export const secondOf = (timeMs: number): number =>
+  Math.floor(timeMs / 1000) - Math.floor(timeMs / 60_000) * 60
 
 /** `2026-11-21 01:02:03.456`, local time. */
 export function fullTime(timeMs: number): string {
