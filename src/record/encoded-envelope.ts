@@ -4,13 +4,21 @@
  * Invariant: it says what `decodeEnvelope` says, or throws as that does. What it is not asked is
  * not checked. */
 import { crc32Of } from '../base/checksum.js'
-import { decodeEnvelope, fieldsMin, fieldsWithKey, type Envelope } from './envelope.js'
+import { decodeEnvelope, fieldsBeforeDsn, fieldsMin, fieldsWithKey, type Envelope } from './envelope.js'
 import { frameHeaderBytes, payloadAt, payloadBytesAt } from './frame.js'
 
 /** What can be had of an envelope without decoding all of it. */
 export type EnvelopeFacts = Pick<
   Envelope,
-  'id' | 'sender' | 'acceptedAt' | 'recipientCount' | 'recipients' | 'recipientFrames' | 'dataBytes' | 'terms'
+  | 'id'
+  | 'sender'
+  | 'acceptedAt'
+  | 'attempts'
+  | 'recipientCount'
+  | 'recipients'
+  | 'recipientFrames'
+  | 'dataBytes'
+  | 'terms'
 >
 
 /** Heads of MessagePack. */
@@ -101,32 +109,46 @@ export class EncodedEnvelope implements EnvelopeFacts {
     return bytes < 0 ? this.#whole.dataBytes : bytes
   }
 
+  get attempts(): number {
+    // Behind the id, the sender, and when it was accepted.
+    const attempts = this.#decoded === undefined ? this.#countAt(this.#fieldsBehind(this.#idAt, 3)) : odd
+    return attempts < 0 ? this.#whole.attempts : attempts
+  }
+
+  /** May it have requests of its sender, a key or terms? */
+  get mayAsk(): boolean {
+    return this.#decoded !== undefined || this.#fieldCount > fieldsBeforeDsn
+  }
+
   get terms(): Envelope['terms'] {
     return this.#decoded === undefined && this.#fieldCount <= fieldsWithKey ? undefined : this.#whole.terms
   }
 
-  /** Copies its id, where that is printable ASCII.
+  /** Copies its id, where all bytes of it may be copied.
    * @param into bytes beyond its end are not written, and count in what is returned
+   * @param copied 1 for each byte that may be copied
    * @returns where the copy ends; -1 for another text */
-  copyId(into: Buffer, at: number): number {
-    return this.#copy(this.#idAt, into, at)
+  copyId(into: Buffer, at: number, copied: Uint8Array): number {
+    return this.#copy(this.#idAt, into, at, copied)
   }
 
   /** The same of its sender. */
-  copySender(into: Buffer, at: number): number {
-    return this.#copy(this.#senderAt, into, at)
+  copySender(into: Buffer, at: number, copied: Uint8Array): number {
+    return this.#copy(this.#senderAt, into, at, copied)
   }
 
-  /** The same of its recipients, each between `before` and `behind`; -1 also where it does not name
-   * all of them. */
-  copyRecipients(into: Buffer, at: number, before: Buffer, behind: number): number {
+  /** The same of its recipients, with `between` between them; -1 also where it does not name all of
+   * them. */
+  copyRecipients(into: Buffer, at: number, between: Buffer, copied: Uint8Array): number {
     const length = this.#listLength(this.#recipientsAt)
     if (this.#decoded !== undefined || length !== this.#recipientCount) return odd
     let field = this.#firstOf(this.#recipientsAt)
     for (let i = 0; i < length && at >= 0; i++) {
-      before.copy(into, at)
-      at = this.#copy(field, into, at + before.length)
-      if (at >= 0) into[at++] = behind
+      if (i > 0) {
+        between.copy(into, at)
+        at += between.length
+      }
+      at = this.#copy(field, into, at, copied)
       field = this.#behind(field)
     }
     return at
@@ -206,14 +228,14 @@ export class EncodedEnvelope implements EnvelopeFacts {
     return buffer.toString('latin1', from, end)
   }
 
-  #copy(at: number, into: Buffer, to: number): number {
+  #copy(at: number, into: Buffer, to: number, copied: Uint8Array): number {
     const end = this.#behindOne(at)
     const from = this.#textFrom(at, end)
     if (from < 0) return odd
     const buffer = this.#buffer
     for (let i = from; i < end; i++) {
       const byte = buffer[i]!
-      if (byte < 0x20 || byte > 0x7e) return odd
+      if (copied[byte] === 0) return odd
       into[to++] = byte
     }
     return to

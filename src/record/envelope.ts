@@ -137,6 +137,8 @@ export function encodeEnvelope(envelope: Envelope): Buffer {
 
 /** Fields of every envelope. */
 export const fieldsMin = 16
+/** Of one without requests of its sender. */
+export const fieldsBeforeDsn = 18
 /** Of one with a key; one with terms has more. */
 export const fieldsWithKey = 20
 /** MessagePack's head of a list whose length has 16 bits. */
@@ -173,8 +175,8 @@ export function writeEnvelope(envelope: Envelope): void {
 function fieldCountOf({ route, requeues, dsn, key, terms }: Envelope): number {
   if (terms !== undefined) return fieldsWithKey + termFieldCount(terms)
   if (key !== undefined) return fieldsWithKey
-  if (dsn !== undefined) return 19
-  return route !== undefined || requeues > 0 ? 18 : fieldsMin
+  if (dsn !== undefined) return fieldsBeforeDsn + 1
+  return route !== undefined || requeues > 0 ? fieldsBeforeDsn : fieldsMin
 }
 
 const flagsOf = ({ smtputf8, held, priority }: Envelope): number =>

@@ -12,6 +12,7 @@ const factsOf = (envelope: EnvelopeFacts): EnvelopeFacts => ({
   id: envelope.id,
   sender: envelope.sender,
   acceptedAt: envelope.acceptedAt,
+  attempts: envelope.attempts,
   recipientCount: envelope.recipientCount,
   recipients: envelope.recipients,
   recipientFrames: envelope.recipientFrames,
@@ -58,6 +59,7 @@ test('lists and numbers of every length are read', () => {
         recipientCount: count,
         recipientFrames: [],
         acceptedAt: number,
+        attempts: number,
         dataBytes: number,
       }
       encoded.aim(framed(encodeEnvelope(envelope)), framedAt)

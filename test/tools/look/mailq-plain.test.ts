@@ -5,13 +5,14 @@ import type { MetMessage } from '../../../src/inspect/messages/queued-message.js
 import { EncodedEnvelope } from '../../../src/record/encoded-envelope.js'
 import { encodeEnvelope, type Envelope } from '../../../src/record/envelope.js'
 import { PlainListing } from '../../../tools/commands/look/mailq-plain.js'
-import { textOf } from '../../../tools/commands/look/mailq-text.js'
+import { jsonOf, textOf } from '../../../tools/commands/look/mailq-text.js'
+import { escapedJson } from '../../../tools/commands/text/shown-text.js'
 import { anyEnvelope } from '../../record/arbitraries.js'
 import { framed, framedAt } from '../../record/framed.js'
 
-type Place = Pick<MetMessage, 'where' | 'uncertain'>
+type Place = Pick<MetMessage, 'where' | 'uncertain' | 'dueAt'>
 
-const waiting = { lane: 1, dueAt: 0, waiting: undefined, active: undefined } as const
+const waiting = { lane: 17, waiting: undefined, active: undefined } as const
 
 /** As a walk meets it. */
 function metOf(envelope: Envelope, place: Place): MetMessage {
@@ -26,9 +27,17 @@ const usual = (envelope: Envelope, place: Place): string => {
   return `\n${textOf({ ...waiting, ...place, waitingCount: recipientCount, notes, envelope }, recipients)}`
 }
 
+/** The same as JSON. */
+const usualJson = (envelope: Envelope, place: Place): string => {
+  const { notes, recipientCount, recipients } = envelope
+  const message = { ...waiting, ...place, waitingCount: recipientCount, notes, envelope }
+  return `${escapedJson(JSON.stringify(jsonOf(message, recipients, undefined)))}\n`
+}
+
 const anyPlace: fc.Arbitrary<Place> = fc.record({
   where: fc.constantFrom('incoming' as const, 'deferred' as const, 'hold' as const),
   uncertain: fc.boolean(),
+  dueAt: fc.oneof(fc.constant(Infinity), fc.nat(2 ** 41)),
 })
 const anyWord = fc.stringMatching(/^[ -~]{0,40}$/)
 const anyStatus = fc.constantFrom('', '4.4.1', '4.0.0')
@@ -46,15 +55,20 @@ const anyListed: fc.Arbitrary<Envelope> = fc
     remote: fc.option(fc.stringMatching(/^[!-~]{1,60}$/), { nil: undefined }),
     lastIndex: fc.nat(30),
     noteCount: fc.nat(2),
+    isAsking: fc.boolean(),
   })
-  .map(({ envelope, status, text, remote, lastIndex, noteCount, recipients, ...fields }) => {
+  .map(({ envelope, status, text, remote, lastIndex, noteCount, isAsking, recipients, ...fields }) => {
     const note = { kind: 'deferred' as const, status, text, ranges: [0, lastIndex] }
     const notes = Array.from({ length: noteCount }, () => ({ ...note, ...(remote && { remote }) }))
     const own = { ...fields, recipients, recipientCount: recipients.length, recipientFrames: [], notes }
-    return { ...envelope, ...own, id: fields.id as Envelope['id'] }
+    const asked = isAsking ? undefined : { dsn: undefined, key: undefined, terms: undefined }
+    return { ...envelope, ...own, ...asked, id: fields.id as Envelope['id'] }
   })
 
-test('what is written from the frames is what would be written else', () => {
+test.each([
+  ['text', usual],
+  ['json', usualJson],
+] as const)('%s that is written from the frames is what would be written else', (form, usual) => {
   let plainCount = 0
   fc.assert(
     fc.property(
@@ -62,7 +76,7 @@ test('what is written from the frames is what would be written else', () => {
         maxLength: 8,
       }),
       (messages) => {
-        const listing = new PlainListing()
+        const listing = new PlainListing(form)
         const plain = messages.filter(([envelope, place]) => listing.add(metOf(envelope, place)))
         plainCount += plain.length
         const text = plain.map(([envelope, place]) => usual(envelope, place)).join('')
@@ -86,10 +100,10 @@ const ordinary: Envelope = {
   recipientCount: 1,
   notes: [{ kind: 'deferred', status: '4.2.2', text: 'full', ranges: [0, 0] }],
 }
-const deferred: Place = { where: 'deferred', uncertain: false }
+const deferred: Place = { where: 'deferred', uncertain: false, dueAt: 0 }
 
 test('pieces stay as they are until the listing is reset, and a full one says so', () => {
-  const listing = new PlainListing()
+  const listing = new PlainListing('text')
   const pieces: string[] = []
   const taken: Buffer[] = []
   for (let i = 0; !listing.isFull; i++) {
@@ -108,7 +122,7 @@ test('pieces stay as they are until the listing is reset, and a full one says so
 })
 
 test('a message that is longer than the room for all of them is left to others', () => {
-  const listing = new PlainListing()
+  const listing = new PlainListing('text')
   const recipients = Array.from({ length: 1000 }, () => 'x'.repeat(600))
   const long = { ...ordinary, recipients, recipientCount: 1000 }
   expect(listing.add(metOf({ ...long, notes: [] }, deferred))).toBe(false)
@@ -117,7 +131,7 @@ test('a message that is longer than the room for all of them is left to others',
 })
 
 test('a known reason is that of the same notes of as many recipients', () => {
-  const listing = new PlainListing()
+  const listing = new PlainListing('text')
   const noteOf = (text: string): Envelope['notes'] => [
     { kind: 'deferred', status: '4.2.2', text, ranges: [0, 0] },
   ]

@@ -22,7 +22,7 @@ export interface ShownMessage extends Pick<
 /** Listed messages, all of it printable. */
 export interface PlainPiece {
   readonly kind: 'plain'
-  /** Each behind an empty line. */
+  /** Each behind an empty line; as JSON each a line. */
   readonly text: Buffer
   readonly count: number
   /** Of their data. */
@@ -96,11 +96,11 @@ export class Tally {
     this.#bytes += message.envelope.dataBytes
   }
 
-  /** @param text of messages, each behind an empty line */
   async addPlain({ text, count, dataBytes }: PlainPiece): Promise<void> {
-    if (this.count === 0) this.#out.text(listingRule)
-    // Behind the rule there is none.
-    await this.#out.checked(this.count === 0 ? text.subarray(1) : text)
+    const isBehindRule = this.count === 0 && !this.#json
+    if (isBehindRule) this.#out.text(listingRule)
+    // There no empty line stands.
+    await this.#out.checked(isBehindRule ? text.subarray(1) : text)
     this.count += count
     this.#bytes += dataBytes
   }

@@ -123,7 +123,7 @@ class Listing {
   async *batches(): AsyncGenerator<readonly (QueuedMessage | PlainPiece)[]> {
     const { json, limit, selection } = this.#wishes
     // A limit counts messages one by one.
-    const plain = json || limit !== Infinity ? undefined : new PlainListing()
+    const plain = limit === Infinity ? new PlainListing(json ? 'json' : 'text') : undefined
     let batch: (QueuedMessage | PlainPiece)[] = []
     const putPlain = (): void => {
       const piece = plain?.take()
