@@ -63,6 +63,15 @@ test('a walk that stops everywhere reads each byte once', async () => {
   expect(file.readBytes).toBe(size - 64)
 })
 
+test('an end that moves on is followed', async () => {
+  const file = new CountingFile()
+  const ahead = new PiecesAhead()
+  const into = Buffer.alloc(1000)
+  await ahead.of({ index: 0, file, end: 500 }).read(into.subarray(0, 500), 0)
+  expect(await ahead.of({ index: 0, file, end: 1000 }).read(into, 0)).toBe(1000)
+  expect(into.equals(content.subarray(0, 1000))).toBe(true)
+})
+
 test('the next piece is being read while one is looked at', async () => {
   const file = new CountingFile()
   await new PiecesAhead().of({ index: 0, file, end: size }).read(Buffer.alloc(1000), 0)

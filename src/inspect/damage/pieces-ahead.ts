@@ -15,6 +15,8 @@ interface Piece {
   readonly segment: number
   /** Its offset in the segment. */
   readonly from: number
+  /** Behind it: `from` of the next one. */
+  readonly to: number
   readonly buffer: Buffer
   /** The bytes that the file had; undefined: the disk refused. */
   readonly length: Promise<number | undefined>
@@ -47,8 +49,7 @@ export class PiecesAhead {
     while (filled < into.length) {
       const at = offset + filled
       const piece = this.#pieceWith(segment, at)
-      const next = piece.from + pieceBytes
-      if (next < segment.end) this.#pieceWith(segment, next)
+      if (piece.to < segment.end) this.#pieceWith(segment, piece.to)
       const length = await piece.length
       if (length === undefined) return segment.file.read(into, offset)
       const copied = piece.buffer.copy(into, filled, at - piece.from, length)
@@ -62,7 +63,7 @@ export class PiecesAhead {
   #pieceWith(segment: ReadSegment, at: number): Piece {
     const pieces = this.#pieces
     const known = pieces.findIndex(
-      ({ segment: index, from }) => index === segment.index && at >= from && at < from + pieceBytes,
+      ({ segment: index, from, to }) => index === segment.index && at >= from && at < to,
     )
     const piece = known < 0 ? this.#begun(segment, at) : pieces.splice(known, 1)[0]!
     pieces.push(piece)
@@ -72,11 +73,12 @@ export class PiecesAhead {
   #begun({ index, file, end }: ReadSegment, from: number): Piece {
     const used = this.#pieces.length < piecesMax ? undefined : this.#pieces.shift()
     const buffer = used?.buffer ?? Buffer.allocUnsafeSlow(pieceBytes)
+    const to = Math.min(from + pieceBytes, end)
     const read = async (): Promise<number> => {
       // Two reads into one buffer would mix.
       await used?.length
-      return file.read(buffer.subarray(0, Math.min(pieceBytes, end - from)), from)
+      return file.read(buffer.subarray(0, to - from), from)
     }
-    return { segment: index, from, buffer, length: read().catch(() => undefined) }
+    return { segment: index, from, to, buffer, length: read().catch(() => undefined) }
   }
 }

@@ -146,7 +146,7 @@ const unescapedInJson = printableAscii.map((isShown, byte) =>
 
 const textForm: Form = {
   reasonOf: (reason = '') => ({
-    before: Buffer.from(`${reason === '' ? '' : reasonLine(reason)}${listingIndent}`),
+    before: Buffer.from((reason === '' ? '' : reasonLine(reason)) + listingIndent),
     between: Buffer.from(`\n${listingIndent}`),
     behind: Buffer.from('\n'),
   }),
