@@ -59,7 +59,7 @@ import { isStoreUrl } from './store/is-store-url.js'
 export interface QueueLimits {
   /** Bytes of a message. */
   readonly dataBytesMax: number
-  /** Of one message. */
+  /** Recipients of one message. */
   readonly recipientCountMax: number
 }
 
@@ -78,14 +78,14 @@ export class Queue extends Listenable {
     this.#consuming = consumingLifeOf(opened.parts.life, opened.engine)
   }
 
-  /** By `openQueue`: nobody keeps outcomes for a history any more. */
+  /** `openQueue` calls it where no history is wanted: outcomes are kept for it no longer. */
   forgetHistory(): void {
     const isKept = this.consumers().some(({ name }) => name === historyConsumer)
     // Without room it is forgotten by a later life.
     if (isKept) this.forgetConsumer(historyConsumer).catch(() => undefined)
   }
 
-  /** By `openQueue`, once. */
+  /** `openQueue` calls it once, where a history is wanted. */
   keepHistory(historyOf: (parts: HistoryParts) => History): void {
     const { life, events, options, clock } = this.#parts
     const history = historyOf({
@@ -101,9 +101,9 @@ export class Queue extends Listenable {
   /** Accepts a message. When it settles, the message is durable: it survives the death of the
    * process and of the machine.
    * @throws WaybillError by rejection: ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY,
-   * MESSAGE_TOO_LARGE, LINE_TOO_LONG, NUL_IN_DATA, DATA_INCOMPLETE, SUBMIT_ABORTED, OPTION_INVALID:
-   * nothing was accepted; DISK_FULL: try again later; DISK_FAILED, QUEUE_CRASHED: it may or may not
-   * be there after the next start */
+   * MESSAGE_TOO_LARGE, LINE_TOO_LONG, NUL_IN_DATA, DATA_INCOMPLETE, SUBMIT_ABORTED,
+   * OPTION_INVALID: nothing was accepted; DISK_FULL: try again later; DISK_FAILED,
+   * QUEUE_CRASHED: the next start may or may not find the message */
   submit(submission: Submission): Promise<Accepted> {
     if (accepting.hasSubscribers) return traceAccept(submission, () => this.#engine.accept.submit(submission))
     return this.#engine.accept.submit(submission)
@@ -123,7 +123,7 @@ export class Queue extends Listenable {
   }
 
   /** Messages that match now: active ones first, then lane by lane in the order in which they are
-   * due. Memory is bounded; segments that it has yet to read are kept until it ends.
+   * due. Memory is bounded. Segments that the listing has yet to read are kept until it ends.
    * @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, DISK_FULL while a recovery
    * waits for room, QUEUE_CRASHED; LOG_CORRUPT, DISK_FAILED and LIST_INCOMPLETE for unreadable
    * messages, after all others */
@@ -131,8 +131,8 @@ export class Queue extends Listenable {
     return list(this.#parts, this.#engine, selector, options)
   }
 
-  /** The same in pages, each of bounded time and memory, for clients that come back for more.
-   * @throws WaybillError by rejection, those of `list`, except for the `damage` of a page */
+  /** A listing in pages, each of bounded time and memory, for clients that come back for more.
+   * @throws WaybillError by rejection, those of `list`; damage stands in the page, as `damage` */
   page(selector: Selector = {}, options: PageOptions = {}): Promise<ListPage> {
     return page(this.#parts, this.#engine, selector, options)
   }
@@ -142,32 +142,33 @@ export class Queue extends Listenable {
     return storedMessage(this.#parts, this.#engine, id, options)
   }
 
-  /** Where mail to each of these would go now; undefined: nobody knows. @throws OPTION_INVALID */
+  /** The route of each recipient's mail, if it went now; undefined where `route` gives none.
+   * @throws OPTION_INVALID */
   routesOf(recipients: readonly string[]): (Route | undefined)[] {
     return routesOf(this.#parts.options, recipients)
   }
 
-  /** Settles when all that has happened by now stands in the queue's files, durably: who reads
-   * them from then on sees it. @throws WaybillError QUEUE_CRASHED by rejection */
+  /** Settles when everything that has happened so far is durable in the queue's files, where a
+   * reader of the files finds it. @throws WaybillError QUEUE_CRASHED by rejection */
   written(): Promise<void> {
     this.#parts.life.check()
     return this.#engine.allDurable()
   }
 
-  /** No attempts until released. Messages on hold before are not counted.
+  /** Puts messages on hold until `release`. Those that are on hold already are not counted.
    * @throws WaybillError by rejection, those of VerbResult */
   hold(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
     return hold(this.#opened, selector, options)
   }
 
-  /** Messages on hold are due now, with unchanged attempts and age.
+  /** Makes messages on hold due now, with unchanged attempts and age.
    * @throws WaybillError by rejection, those of VerbResult */
   release(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
     return release(this.#opened, selector, options)
   }
 
-  /** As if it had just been accepted: due now, no attempt made, no route set, its lifetime from
-   * now. Its id stays.
+  /** Treats messages as if they had just been accepted: due now, without attempts and without a
+   * set route, with a lifetime that begins now. Ids stay.
    * @throws WaybillError by rejection, those of VerbResult */
   requeue(selector: Selector, options: VerbOptions = {}): Promise<VerbResult> {
     return requeue(this.#opened, selector, options)
@@ -185,14 +186,14 @@ export class Queue extends Listenable {
     return expire(this.#opened, selector, options)
   }
 
-  /** Gives messages a route; they are due now, or stay on hold.
+  /** Gives messages a route. They are due now; those on hold stay there.
    * @throws WaybillError by rejection, those of VerbResult */
   reroute(selector: Selector, route: NewRoute, options: VerbOptions = {}): Promise<VerbResult> {
     return reroute(this.#opened, selector, route, options)
   }
 
   /** Attempts deferred messages now, at a limited rate, and revives their destinations. It settles
-   * when the last one is started; a life that delivers nothing leaves them due for the next.
+   * when the last message is started. With `deliver: false` they are due in the next life.
    * @throws WaybillError by rejection, those of VerbResult */
   flush(selector: Selector, options: FlushOptions = {}): Promise<VerbResult> {
     return flush(this.#opened, selector, options)
@@ -209,64 +210,64 @@ export class Queue extends Listenable {
     return consume(this.#parts.outcomes, this.#consuming, request)
   }
 
-  /** The same in batches: a consumer is done with a batch when it asks for the next one. */
+  /** `outcomes` in batches: a consumer is done with a batch when it asks for the next one. */
   outcomeBatches(
     request: OutcomeBatchesRequest = {},
   ): AsyncGenerator<readonly (QueueOutcome | OutcomeGap)[], void> {
     return consumeBatches(this.#parts.outcomes, this.#consuming, request)
   }
 
-  /** Looks up messages in the history, ended ones too, oldest entry first, as far as it is kept
-   * (`history` of `openQueue`, history/README.md).
+  /** Looks up messages in the history, ended ones too, oldest entry first. The option `history` of
+   * `openQueue` says how long it is kept (history/README.md).
    * @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, DISK_FAILED */
   async history(selector: HistorySelector, options: HistoryPageOptions = {}): Promise<HistoryPage> {
     const { readHistory } = await import('./history/history-reader.js')
     return readHistory(this.#parts.options.disk, selector, options)
   }
 
-  /** Copies the queue while it works: all mail settled before the call and not ended
+  /** Copies the queue while it works: all mail that was settled before the call and has not ended
    * (backup/README.md). @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, DISK_FULL,
    * DISK_FAILED, LOG_CORRUPT, QUEUE_CRASHED */
   async backup(request: BackupRequest): Promise<BackupReport> {
     return (await import('./backup/back-up.js')).backUpOwn(this.#opened, request)
   }
 
-  /** Keeps all files that a start needs, for a copy, until the answer is released or lost.
+  /** Keeps all files that a start needs, for a copy, until `release` of the answer, or a loss.
    * @throws WaybillError by rejection: QUEUE_CRASHED, DISK_FULL */
   pinFiles(): Promise<PinnedFiles> {
     return pinFiles(this.#parts, this.#engine)
   }
 
-  /** Consumers whose name is durable, with the numbers of the last outcome acknowledged and the
-   * last one there is. */
+  /** Consumers whose name is durable, each with the numbers of the last outcome that it has
+   * acknowledged and of the last one recorded. */
   consumers(): readonly ConsumerStatus[] {
     return statusOf(this.#parts.outcomes)
   }
 
-  /** A consumer that `acknowledges` is done with outcomes up to this number. @returns false when
-   * there is none @throws WaybillError by rejection: OPTION_INVALID, QUEUE_CRASHED */
+  /** Acknowledges outcomes up to this number, for a request with `acknowledges`. @returns false
+   * without such a consumer @throws WaybillError by rejection: OPTION_INVALID, QUEUE_CRASHED */
   acknowledge(consumer: string, number: number): Promise<boolean> {
     return acknowledge(this.#parts.outcomes, this.#consuming, consumer, number)
   }
 
-  /** Outcomes are no longer kept for the consumer, durably. @returns false when there is none
-   * @throws WaybillError by rejection: OPTION_INVALID while it is consuming,
+  /** Removes a consumer, durably: outcomes are kept for it no longer. @returns false when there is
+   * no such consumer @throws WaybillError by rejection: OPTION_INVALID while it is consuming,
    * DISK_FULL, QUEUE_CRASHED */
   forgetConsumer(name: string): Promise<boolean> {
     return forget(this.#parts.outcomes, this.#consuming, name)
   }
 
   /** Settles when the queue is idle: all mail accepted by then has had its attempts, and their
-   * outcomes are durable. Mail that waits for its time or a limit, is held or unreadable, stays.
-   * New mail postpones it. In a life that is drained it settles when `drain` does.
+   * outcomes are durable. Mail on hold, unreadable mail, and mail that waits for its time or a
+   * limit does not count. New mail postpones the end. After `drain` it settles when `drain` does.
    * @throws WaybillError QUEUE_CRASHED by rejection */
   idle(): Promise<void> {
     return this.#engine.dispatch.gate.isClosed ? this.drain().then(() => undefined) : this.#engine.idle()
   }
 
-  /** Stops gently: no delivery begins any more in this life. It settles when those under way have
-   * ended, durably, or when the signal is aborted. Mail is still accepted, for the next life.
-   * Nothing is written, and nothing undoes it: `crash()` follows.
+  /** Stops gently: no delivery begins any more in this life. It settles when the deliveries under
+   * way have ended, durably, or when the signal is aborted. Mail is still accepted, for the next
+   * life. Nothing undoes it: `crash()` follows.
    * @throws WaybillError by rejection: OPTION_INVALID, QUEUE_CRASHED */
   drain(options: DrainOptions = {}): Promise<DrainResult> {
     return drain(this.#parts.life, this.#engine.dispatch, () => this.#engine.allDurable(), options)
@@ -277,38 +278,38 @@ export class Queue extends Listenable {
     return statistics(this.#parts, this.#engine)
   }
 
-  /** Asks the disk, now.
-   * @throws WaybillError by rejection: DISK_FAILED, QUEUE_CRASHED */
+  /** The disk's free room now. @throws WaybillError by rejection: DISK_FAILED, QUEUE_CRASHED */
   async room(): Promise<Room> {
     const { life, options } = this.#parts
     life.check()
     return roomOf(await life.orEnd(options.disk.space()), options.freeBytesMin)
   }
 
-  /** This life is over: by `crash()`, or because the device or an invariant failed. */
+  /** Is this life over, by `crash()` or because the device or an invariant failed? */
   get isCrashed(): boolean {
     return this.#parts.life.isOver
   }
 
-  /** Destinations in use, dead, slowed or suspended: window, entries, until when, why. */
+  /** Destinations that are in use, dead, slowed or suspended. */
   destinations(): readonly DestinationSnapshot[] {
     return this.#engine.dispatch.destinations()
   }
 
-  /** Revives a dead destination, or ends its wait for its rate, behind this step, and what `slow`
-   * has ordered. What an operator has suspended stays so until `unsuspend`.
-   * @param name of the snapshot @returns was there any? @throws WaybillError OPTION_INVALID */
+  /** Revives a dead destination, right after the current step. It also ends the destination's wait
+   * for its rate delay, and the limit that `slow` has set. A suspension lasts until `unsuspend`.
+   * @param name as in `destinations()` @returns was there anything to end?
+   * @throws WaybillError OPTION_INVALID */
   resume(transport: string, name: string): boolean {
     return this.#engine.dispatch.resume(textOption('transport', transport), textOption('name', name))
   }
 
-  /** At most so many deliveries to a nexthop begin in a time, beside `limits`: for `forMs`, until
-   * `resume`, in this life. @throws WaybillError OPTION_INVALID, QUEUE_CRASHED */
+  /** Limits how many deliveries to a nexthop begin in a time, beside `limits`: for `forMs`, until
+   * `resume`, or to the end of this life. @throws WaybillError OPTION_INVALID, QUEUE_CRASHED */
   slow(options: SlowOptions): void {
     slow(this.#opened, options)
   }
 
-  /** No delivery to a nexthop, by a transport, or both begins from then on, until `unsuspend` or
+  /** Suspends deliveries to a nexthop, by a transport, or both: none begins until `unsuspend`, or
    * for `forMs`, through any crash. Those under way go on. Mail is accepted and kept, deferred
    * without an attempt; it grows old and expires as always.
    * @throws WaybillError by rejection: OPTION_INVALID, DISK_FULL, QUEUE_CRASHED */
@@ -316,31 +317,31 @@ export class Queue extends Listenable {
     return suspend(this.#opened, target, options)
   }
 
-  /** Ends the suspension of just this target, durably. Mail that was put off is attempted at its
-   * next time; `flush` attempts it now. @returns false when there is none
+  /** Ends the suspension of exactly this target, durably. Deferred mail is attempted at its next
+   * time; `flush` attempts it now. @returns false when the target was not suspended
    * @throws WaybillError as `suspend` */
   unsuspend(target: SuspensionTarget): Promise<boolean> {
     return unsuspend(this.#opened, target)
   }
 
-  /** What is suspended. */
+  /** The suspensions in force. */
   suspensions(): readonly Suspension[] {
     return [...this.#parts.suspensions.all()]
   }
 
-  /** Other limits, another policy, and further transports.
-   * @throws WaybillError OPTION_INVALID: all is as it was */
+  /** Replaces limits, shaping, scheduler parameters or the retry policy, and adds transports.
+   * @throws WaybillError OPTION_INVALID: nothing has changed */
   reconfigure(change: Change): void {
     this.#parts.life.check()
     this.#engine.dispatch.reconfigure(change)
   }
 
-  /** What keeps other processes out of the directory, for a log; undefined on a disk that does not
-   * say. */
+  /** The lock that keeps other processes out, for a log; undefined where the disk does not say. */
   get lockKind(): string | undefined {
     return this.#parts.ownership.lockKind
   }
 
+  /** The bounds of `submit`. */
   get limits(): QueueLimits {
     const { dataBytesMax, recipientCountMax } = this.#parts.options
     return { dataBytesMax, recipientCountMax }
@@ -361,10 +362,9 @@ export class Queue extends Listenable {
 
 export type { OpenOptions }
 
-/** Opens the queue in a directory, which is made if it is not there, or in a store by its URL
- * (src/MACHINES.md).
- * Settles as soon as mail can be submitted; deliveries go on when `recovered` tells. There is no
- * close.
+/** Opens the queue in a directory, or in a store by its URL (src/MACHINES.md). A missing directory
+ * is made. It settles as soon as mail can be submitted; deliveries begin with the event
+ * `recovered`. There is no close.
  * @throws WaybillError OPTION_INVALID, QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM,
  * NOT_A_QUEUE, FORMAT_NEWER, LOG_CORRUPT, LANES_TOO_MANY, DISK_FULL, DISK_FAILED; of a store
  * STORE_UNREACHABLE, STORE_UNSAFE */
@@ -384,7 +384,7 @@ export async function openQueue(directory: string, given: OpenOptions): Promise<
 }
 
 async function openedQueue(directory: string, options: QueueOptions): Promise<Queue> {
-  // On another kind of disk `sendmail` leaves no mail.
+  // `sendmail` leaves mail only in a directory.
   const isFileSystem = options?.disk === undefined
   if (isFileSystem && isStoreUrl(directory)) {
     const { openInStore } = await import('./engine/open-in-store.js')

@@ -26,7 +26,7 @@ import { TarTarget } from './tar-target.js'
 export interface BackupRequest {
   /** A new directory, or a new file whose name ends in `.tar`. */
   readonly to: string
-  /** Ends the backup: nothing is left of it. */
+  /** Ends the backup, and removes what was written of it. */
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: (doneBytes: number, allBytes: number) => void
 }

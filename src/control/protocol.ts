@@ -47,7 +47,7 @@ export type ControlRequest =
   | SubmitRequest
   | { readonly do: 'list'; readonly selector: Selector }
   | { readonly do: 'destinations' }
-  /** Where mail to these would go now. */
+  /** Asks for the present route of each recipient. */
   | { readonly do: 'routes'; readonly recipients: readonly string[] }
   /** Answered when all that has happened by now stands in the queue's files. */
   | { readonly do: 'written' }
@@ -75,10 +75,10 @@ export interface VerbOutcome extends VerbResult {
 
 /** A file that was read again, and applied. */
 export interface ReloadedFile {
-  /** Its option: `auth`. */
+  /** The option that names it, such as `auth`. */
   readonly option: string
   readonly path: string
-  /** `3 users` */
+  /** What it holds, in words: `3 users`. */
   readonly holds: string
 }
 

@@ -6,12 +6,12 @@ import type { QueueOutcome } from '../record/outcome.js'
 /** An outcome; `messageId` stands with `accepted`. */
 export type HistoryEntry = QueueOutcome
 
-/** Exactly one of them. */
+/** What a search is by: exactly one member. */
 export interface HistorySelector {
   readonly id?: string
-  /** Of the header, with or without the angle brackets. */
+  /** The Message-ID of the header, with or without the angle brackets. */
   readonly messageId?: string
-  /** Named by the entry, in any case. */
+  /** A recipient that the entry names; case does not matter. */
   readonly recipient?: string
   readonly tag?: string
 }

@@ -13,7 +13,7 @@ import { filterPath, historyDirectory, historyFiles, linesPath, type HistoryFile
 import { KeyFilter } from './key-filter.js'
 
 export interface HistoryPageOptions {
-  /** Entries at the most, 1 … 1000. Default 100. */
+  /** The most entries of a page, 1 … 1000. Default 100. */
   readonly max?: number
   /** `next` of the page before. */
   readonly after?: string | undefined
@@ -22,7 +22,7 @@ export interface HistoryPageOptions {
 
 export interface HistoryPage {
   readonly entries: readonly HistoryEntry[]
-  /** undefined: there is no more. */
+  /** The place of the next page; undefined behind the last one. */
   readonly next: string | undefined
 }
 

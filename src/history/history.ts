@@ -17,7 +17,7 @@ import { HistoryWriter, type HistoryBounds } from './history-writer.js'
 export interface HistoryOptions {
   /** How long entries are kept, milliseconds, 1 hour … 10 years. Default 7 days. */
   readonly retentionMs?: number
-  /** Bytes of all files at the most, 32 MiB … 1 TiB. Default 1 GiB. */
+  /** The most bytes of all files together, 32 MiB … 1 TiB. Default 1 GiB. */
   readonly bytesMax?: number
 }
 

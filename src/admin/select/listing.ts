@@ -55,9 +55,10 @@ export interface Walk {
 }
 
 export interface ListOptions {
-  /** Stops it, also while nothing matches: it throws VERB_ABORTED. */
+  /** Stops the listing with VERB_ABORTED, also while nothing matches. */
   readonly signal?: AbortSignal | undefined
-  /** Each message has `routed`: the queue's `route` is asked for each recipient. Default: false. */
+  /** Gives each message `routed`, by asking the queue's `route` for each recipient. Default:
+   * false. */
   readonly routes?: boolean
 }
 

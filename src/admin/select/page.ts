@@ -35,22 +35,23 @@ import { checkAllRead, WalkDamage } from './walk-damage.js'
 export interface PageOptions {
   /** `next` of the page before. Default: the first page. */
   readonly after?: string | undefined
-  /** Messages of the page at the most, 1 … 1000. Default 100. */
+  /** The most messages of a page, 1 … 1000. Default 100. */
   readonly max?: number
-  /** Messages that are looked at for it at the most, 1 … 1 000 000. Default 20 000. */
+  /** The most messages that are compared for a page, 1 … 1 000 000. Default 20 000. */
   readonly lookMax?: number
   readonly signal?: AbortSignal | undefined
 }
 
 export interface ListPage {
-  /** Fewer than `max`, or none, also where more match: `next` tells. */
+  /** At most `max` messages. There may be fewer, or none, although more match: as long as `next`
+   * is defined. */
   readonly messages: readonly ListedMessage[]
   /** Where the next page begins; undefined behind the last one. Valid in every life of the
    * queue. */
   readonly next: string | undefined
-  /** Messages that were looked at. */
+  /** Messages that were compared with the selector. */
   readonly lookedAtCount: number
-  /** What could not be read, and is not listed. */
+  /** The first error of messages that could not be read, and are not listed. */
   readonly damage: WaybillError | undefined
 }
 

@@ -16,21 +16,21 @@ import { routeOf } from '../../engine/life/route.js'
 export interface Selector {
   /** In any case: it may be typed in small letters. */
   readonly id?: string
-  /** Exactly; '' is the null sender. */
+  /** The exact sender; '' is the null sender. */
   readonly sender?: string
-  /** One of the message's recipients that still wait. */
+  /** A recipient of the message that still waits. */
   readonly recipient?: string
-  /** The domain of one of them; case and a final dot do not matter. */
+  /** The domain of a waiting recipient; case and a final dot do not matter. */
   readonly domain?: string
-  /** The present route of one of them, in any case. */
+  /** The nexthop of a waiting recipient's present route; case does not matter. */
   readonly nexthop?: string
   /** `deferred` is every lane with an interval, a listing's `retry`; a number is that lane. */
   readonly lane?: QueueName | number
-  /** Accepted more than so many milliseconds ago. */
+  /** Age in milliseconds: messages that were accepted earlier match. */
   readonly olderThan?: number
-  /** The status of the last outcome of one of them begins with this: '4.4' or '4.4.1'. */
+  /** How the status of a waiting recipient's last outcome begins: '4.4' or '4.4.1'. */
   readonly lastStatus?: string
-  /** One of its tags, exactly. */
+  /** A tag of the message, exactly. */
   readonly tag?: string
   /** Every message: a verb needs this to be explicit. */
   readonly all?: true

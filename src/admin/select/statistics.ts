@@ -9,19 +9,19 @@ import type { Parts } from '../../engine/life/parts.js'
 export interface LaneStatistics {
   readonly lane: number
   readonly kind: LaneKind
-  /** Milliseconds; 0 for incoming, Infinity for hold. */
+  /** The retry interval, milliseconds; 0 for `incoming`, Infinity for `hold`. */
   readonly intervalMs: number
-  /** Bytes of its log of envelopes between the runner and the end: the waiting part. For a
-   * lane in the journal, such as incoming, the part of the journal with waiting mail, all
-   * records included. */
+  /** Bytes of the lane's log of envelopes between its runner and its end: the waiting part. For a
+   * lane in the journal, such as `incoming`, bytes of the journal from the first waiting message
+   * on, all records included. */
   readonly waitingBytes: number
   readonly segmentCount: number
-  /** When the next one is due, milliseconds since 1970, if it is in memory: mail that has just come
-   * into an empty lane, or that the runner has read ahead. undefined: none is, or on hold. */
+  /** When the next message is due, milliseconds since 1970. Known only of a message in memory,
+   * which came into an empty lane or was read ahead; otherwise undefined, as for `hold`. */
   readonly nextDueAt: number | undefined
   /** Envelopes started out of order that the runner has not passed. */
   readonly markCount: number
-  /** Why it stands still, if it does. */
+  /** The damage that has stopped the lane; undefined while it works. */
   readonly damage: string | undefined
 }
 
@@ -36,23 +36,29 @@ export interface QueueStatistics {
   readonly damagedCount: number
   readonly lanes: readonly LaneStatistics[]
   readonly journal: {
-    /** Segments in use, and spares that are ready. */
+    /** Segments in use. */
     readonly segmentCount: number
+    /** Segments that are made ahead. */
     readonly spareCount: number
+    /** The disk had no room when a segment was made last. */
     readonly diskFull: boolean
     /** Bytes that a recovery would read now: from the suffix of the last durable checkpoint on. */
     readonly suffixBytes: number
     /** Bytes appended and not yet durable. */
     readonly stagedBytes: number
+    /** Synced writes of this life, here and below. */
     readonly syncCount: number
     readonly writtenBytes: number
+    /** Duration of the last one, milliseconds. */
     readonly syncLastMs: number
     readonly syncTotalMs: number
+    /** Checkpoints of this life. */
     readonly checkpointCount: number
     /** How long the synced write under way has taken until now; 0 if there is none. */
     readonly syncUnderWayMs: number
   }
-  /** No delivery begins now, and how long that was so in this life, milliseconds: `proofMs`. */
+  /** `isHeld`: no delivery begins now, because the disk is slow (`proofMs`). `heldMs`: how long
+   * that was so in this life, milliseconds. */
   readonly deliveries: { readonly isHeld: boolean; readonly heldMs: number }
   /** Deliveries under way beside the process limit, of each transport in use. */
   readonly transports: readonly TransportSnapshot[]

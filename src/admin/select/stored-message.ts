@@ -8,10 +8,10 @@ import { listedMessage, selected, soonAtLeast, type ListedMessage, type ListOpti
 
 export interface StoredMessage {
   readonly message: ListedMessage
-  /** Where its data is kept by reference. */
+  /** The reference, where the data was submitted as `{ ref }`. */
   readonly ref: string | undefined
-  /** Its data in pieces of at most 256 KiB, verified: the last piece comes when all have been. The
-   * queue does not keep it for the reader. Data of a message that ends meanwhile may be gone.
+  /** The data in pieces of at most 256 KiB. The last piece comes when the whole data is verified.
+   * The queue does not keep the data for a reader: that of a message which ends may be gone.
    * @throws WaybillError while iterated: DATA_CORRUPT, LOG_CORRUPT, DISK_FAILED, QUEUE_CRASHED;
    * TypeError for a reference */
   data(): AsyncGenerator<Buffer, void>

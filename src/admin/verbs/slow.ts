@@ -9,9 +9,9 @@ import { checkNames, checkTransport } from './suspend.js'
 
 export interface SlowOptions extends Rate {
   readonly nexthop: string
-  /** Default: by every one. */
+  /** A name in `transports`. Default: every transport. */
   readonly transport?: string | undefined
-  /** Milliseconds until it ends by itself, 1 … 30 days. Default: an hour. */
+  /** How long the limit lasts, milliseconds, 1 … 30 days. Default: an hour. */
   readonly forMs?: number | undefined
 }
 

@@ -14,7 +14,8 @@ import type { OpenedEngine } from '../../engine/open.js'
 import { WaybillError } from '../../errors.js'
 
 export interface SuspendOptions {
-  /** Milliseconds until it ends by itself, by the wall clock, 1 … a year. Default: never. */
+  /** How long the suspension lasts, milliseconds by the wall clock, 1 … a year. Default: until
+   * `unsuspend`. */
   readonly forMs?: number | undefined
 }
 

@@ -4,34 +4,33 @@ import { tellListener } from '../../engine/life/tell-listener.js'
 import { WaybillError } from '../../errors.js'
 import { checkAborted, verbAborted, type ListedMessage } from '../select/listing.js'
 
-/** Of `hold`, `release`, `requeue`, `delete`, `expire`, `reroute` and `flush`. Each acts on all
- * messages that match at the time of the call, on one that is being attempted as soon as the
- * attempt has its outcome. Counted effects are durable when it settles; a verb that is aborted, or
- * ended by a crash, has done a part. Memory is bounded, however many match.
+/** The result of `hold`, `release`, `requeue`, `delete`, `expire`, `reroute` and `flush`. Each acts
+ * on all messages that match at the time of the call. A message that is being attempted follows
+ * when the attempt has its outcome. Counted effects are durable when the verb settles; a verb that
+ * is aborted, or ended by a crash, has done a part. Memory is bounded, however many match.
  * @throws WaybillError by rejection: OPTION_INVALID, also for a selector without a member;
  * VERB_ABORTED; DISK_FULL: make room, or try again later; QUEUE_CRASHED; LOG_CORRUPT and
  * DISK_FAILED for unreadable messages, when all others are done */
 export interface VerbResult {
   /** Messages that the verb acted on. */
   readonly messageCount: number
-  /** Their waiting recipients. */
+  /** Waiting recipients of these messages. */
   readonly recipientCount: number
-  /** Matched, but had ended, or moved on, before the verb reached them. */
+  /** Messages that matched, but ended or moved before the verb reached them. */
   readonly missedCount: number
   /** Unreadable messages, each with a `warning`. */
   readonly failedCount: number
-  /** The first of them, of a dry run. */
+  /** The first messages, of a dry run with `sampleMax`. */
   readonly sample?: readonly ListedMessage[]
 }
 
 export interface VerbOptions {
-  /** Stops between messages, also while none matches. Finished effects stay; orders for messages
-   * that are being attempted are carried out when their attempts have ended, without waiting. */
+  /** Stops the verb between messages, also while none matches. Finished effects stay. Orders for
+   * messages that are being attempted are carried out later, when their attempts have ended. */
   readonly signal?: AbortSignal | undefined
   /** Called from time to time with the progress. */
   readonly onProgress?: (soFar: VerbResult) => void
-  /** Nothing is done: the result counts the messages that the verb would act on now. Default:
-   * no. */
+  /** Only counts the messages that the verb would act on now. Default: false. */
   readonly dryRun?: boolean
   /** Messages that a dry run shows as its `sample`, 0 … 1000. Default 0. */
   readonly sampleMax?: number

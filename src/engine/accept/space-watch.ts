@@ -15,13 +15,13 @@ const answerWaitMs = 10_000
 /** Files that must still be possible: segments, and the data of large messages. */
 const freeFilesMin = 100
 
-/** Room on the disk. */
+/** The free room of a disk. */
 export interface Room {
   readonly freeBytes: number
   readonly freeFiles: number
-  /** So little that new mail is refused. */
+  /** Is there so little that new mail is refused? */
   readonly isShort: boolean
-  /** Of what there is too little; undefined when there is enough. */
+  /** What is short; undefined when there is enough of both. */
   readonly shortOf: 'bytes' | 'files' | undefined
 }
 

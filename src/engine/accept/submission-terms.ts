@@ -13,24 +13,24 @@ import {
 
 /** Times are Dates, or milliseconds since 1970, at most ten years ahead. */
 export interface SubmissionTerms {
-  /** What the submitter calls the message among others: listings and verbs select by them, and
-   * events and outcomes name them. At most 16, each of 1 … 64 bytes without control characters;
-   * the same twice is one. */
+  /** Names by which listings and verbs select messages; events and outcomes have them, too. At most
+   * 16, each of 1 … 64 bytes without control characters; repeated tags count once. */
   readonly tags?: readonly string[] | undefined
-  /** No attempt is made before this time; one is within a second of it, while the queue is open and
-   * keeps up. The lifetime counts from it. A time that has passed is now. */
+  /** No attempt is made before this time. The first one begins within a second of it while the
+   * queue is open and keeps up. The lifetime counts from it. A time in the past means now. */
   readonly notBefore?: Date | number | undefined
-  /** What is not delivered by this time is given up then, and reported to the sender; not before,
-   * whatever lifetime the policy has. Later than now, and than `notBefore`. */
+  /** When recipients without the message are given up and reported to the sender, in place of the
+   * policy's lifetime. Later than now and than `notBefore`. */
   readonly expiresAt?: Date | number | undefined
   /** If the first attempt after this time is deferred, the delay is reported to the sender. It
    * counts as one of the policy's warnings. */
   readonly warnAt?: Date | number | undefined
-  /** The trace that the submission belongs to, as the HTTP header of that name:
+  /** The trace that the submission belongs to, in the form of the HTTP header `traceparent`:
    * `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`. The message keeps it through all its
    * attempts; transports and `waybill:attempt` get it. @see W3C Trace Context §3.2 */
   readonly traceparent?: string | undefined
-  /** What tracers add to it: at most 512 printable ASCII characters; only with a `traceparent`.
+  /** What tracers add to the trace: at most 512 printable ASCII characters; only with
+   * `traceparent`.
    * @see W3C Trace Context §3.3 */
   readonly tracestate?: string | undefined
 }

@@ -22,40 +22,39 @@ import type { EnvelopeTerms } from '../../record/terms.js'
 import type { EngineOptions } from '../life/options.js'
 import { checkedTerms, type SubmissionTerms } from './submission-terms.js'
 
-/** A member that there is not is refused: `sendAt`, which nobody heeds, would be mail at
- * the wrong time. */
+/** A message to submit. An unknown member is refused: a `sendAt` that is ignored would send mail
+ * at the wrong time. */
 export interface Submission extends SubmissionTerms {
   /** '' is the null sender: nothing is ever reported to it. */
   readonly sender: string
-  /** At least one, each as an address, or with its requests (RFC 3461). The same address twice is
-   * one recipient, in its last form. */
+  /** At least one address, alone or with requests for reports (RFC 3461). An address that stands
+   * there twice is one recipient, with its last requests. */
   readonly recipients: readonly (string | AskedRecipient)[]
   /** The message as it is to be delivered, lines of at most 998 octets ending in CRLF or LF,
    * without NUL; or a name under which the transports find it, 1 … 4096 bytes. */
   readonly data: Buffer | string | Readable | { readonly ref: string }
   /** Addresses or headers need SMTPUTF8. Set by itself when an address does. */
   readonly smtputf8?: boolean | undefined
-  /** Lines of more than 998 octets are taken and handed on as they are. SMTP forbids a program to
-   * make them, and most servers take them; mail that was signed stays so. Default: they are
-   * refused, LINE_TOO_LONG. */
+  /** Takes lines of more than 998 octets, and hands them on as they are. SMTP forbids programs to
+   * make such lines, but most servers take them, and a signature stays valid. Default: false, they
+   * are refused with LINE_TOO_LONG. */
   readonly longLines?: boolean | undefined
-  /** What is asked for the message as a whole (RFC 3461). Default: failures and delays are
+  /** Requests for reports on the message as a whole (RFC 3461). Default: failures and delays are
    * reported, with the header. */
   readonly dsn?: SubmissionDsn | undefined
-  /** The message's id, when it stands in the message itself: one that `newMessageId()` has given,
-   * for one submission. Default: the queue's next. */
+  /** The message's id from `newMessageId()`, for messages that name their own id. An id serves one
+   * submission. Default: the queue makes one. */
   readonly id?: string | undefined
-  /** It is put on hold, where no attempt is made on it, until an operator releases it. Default:
-   * no. */
+  /** Puts the message on hold: no attempt is made until `release`. Default: false. */
   readonly hold?: boolean | undefined
-  /** Among the active messages for one destination a high one goes before all others, and a low
-   * one behind all. Default: normal. */
+  /** Order among the active messages for one destination: `high` before all others, `low` behind
+   * them. Default: normal. */
   readonly priority?: Priority | undefined
-  /** What the submitter calls this submission, 1 … 200 bytes. While the queue remembers the key
+  /** The submitter's name for this submission, 1 … 200 bytes. While the queue remembers the key
    * (`keyRetentionMs`), another submission with it makes no message: it settles with the id of the
-   * first one and `isDuplicate`, also after a crash. It is not compared with the first one. */
+   * first message and `isDuplicate`, also after a crash. The queue does not compare the two. */
   readonly idempotencyKey?: string | undefined
-  /** Aborts until the message is appended; after that it is accepted. */
+  /** Aborts the submission until the message is appended; after that it is accepted. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -261,10 +260,10 @@ export function ownPiece(piece: unknown): Buffer {
 export interface SubmissionDsn {
   /** The envelope id: a report says it again. Printable ASCII, at most 100 octets as xtext. */
   readonly id?: string | undefined
-  /** What a report of a failure returns: the header (as without it), or all of a message of up
-   * to 50 000 bytes. */
+  /** What a report of a failure returns: the header, or the whole message if it has at most 50 000
+   * bytes. Default: the header. */
   readonly return?: Ret | undefined
-  /** For the recipients that say nothing themselves. Default: failures and delays. */
+  /** Requests for recipients without requests. Default: failures and delays. */
   readonly notify?: Notify | undefined
 }
 

@@ -11,20 +11,20 @@ import { aborted, type Submission } from './submission.js'
 import type { Accepted } from './tickets.js'
 
 export interface SubmitManyOptions {
-  /** Submissions under way at a time, 1 … 100 000 (200). The data of so many is in memory. */
+  /** Submissions under way at a time, 1 … 100 000. Default 200. Their data is in memory. */
   readonly underWayMax?: number
-  /** Aborted, no more is taken from the source. */
+  /** When it is aborted, no more messages are taken from the source. */
   readonly signal?: AbortSignal | undefined
 }
 
 const optionNames: OptionNames<SubmitManyOptions> = { underWayMax: true, signal: true }
 
-/** Of one submission: durable under its id, or refused for what is wrong with it. */
+/** The result of one submission: the id of a durable message, or the error that refused it. */
 export type SubmitResult =
   | {
       readonly index: number
       readonly id: string
-      /** As `submit` says it: the key was known, and no message was made. */
+      /** The key was known, so no message was made. */
       readonly isDuplicate?: true
       readonly error?: undefined
     }

@@ -7,14 +7,14 @@ import type { Life } from '../life/life.js'
 import type { Dispatch } from './dispatch.js'
 
 export interface DrainOptions {
-  /** When it is aborted, the drain settles as things stand. */
+  /** When it is aborted, the drain settles at once, whatever is under way. */
   readonly signal?: AbortSignal | undefined
 }
 
 export interface DrainResult {
   /** All attempts have ended, and their outcomes are durable. */
   readonly isDrained: boolean
-  /** Attempts that have not ended: the next life makes them again. */
+  /** Attempts that have not ended; the next life repeats them. */
   readonly underWayCount: number
 }
 

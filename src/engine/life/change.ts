@@ -8,17 +8,17 @@ import { checkLimits, checkPolicy, checkScheduler, checkShaping, checkTransports
 import type { EngineOptions, QueueOptions } from './options.js'
 
 export interface Change {
-  /** Instead of what it was opened with. Parameters of memory are fixed: `recipientLimit`,
-   * `extraRecipientLimit`, `deliverySlotCost`, and those that begin with `qmgr`. */
+  /** Replaces the scheduler's parameters. Those of memory are fixed while the queue is open:
+   * `recipientLimit`, `extraRecipientLimit`, `deliverySlotCost`, and all that begin with `qmgr`. */
   readonly scheduler?: NonNullable<QueueOptions['scheduler']>
-  /** Says from now on when mail is tried again, when it is given up, and what destinations may
-   * have at once. Lanes stay: a delay that has none waits for the nearest, until a queue is
-   * opened with the policy. */
+  /** Replaces the retry policy. Lanes stay: until the queue is opened with this policy, a delay
+   * without a lane takes the lane with the nearest interval. */
   readonly retry?: RetryPolicy
-  /** Instead of those before. Counts of those that stay go on. */
+  /** Replaces all limits. A limit that stays keeps its counts. */
   readonly limits?: NonNullable<QueueOptions['limits']>
+  /** Replaces the replies that slow a site. */
   readonly shaping?: NonNullable<QueueOptions['shaping']>
-  /** Beside those that there are; a name is given once. */
+  /** Adds transports, under new names. */
   readonly transports?: QueueOptions['transports']
 }
 

@@ -14,8 +14,8 @@ export interface RecipientEvent {
   readonly id: MessageId
   readonly sender: string
   readonly recipients: readonly string[]
-  /** It and `nexthop` are '' where nobody was asked: without a route, or while a
-   * destination is dead. */
+  /** '' where no server was asked: without a route, or while a destination is dead. The same
+   * holds for `nexthop`. */
   readonly transport: string
   readonly nexthop: string
   /** RFC 3463; '' for a delivery without one. */
@@ -24,28 +24,28 @@ export interface RecipientEvent {
   /** The server whose reply `text` ends with: `mx.example.net[192.0.2.1]:25`. Absent where a
    * transport names none. */
   readonly remote?: string
-  /** Of a delivery over an encrypted session. */
+  /** The TLS of the session; absent where none was encrypted. */
   readonly tls?: OutcomeTls
-  /** 1 for the first. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number
-  /** Since the queue accepted the message. */
+  /** Milliseconds since the queue accepted the message. */
   readonly delayMs: number
   /** Length of the message's data; 0 for a reference. */
   readonly dataBytes: number
-  /** Of its submission; absent where there were none, here and below. */
+  /** Tags of the submission; absent where there were none, here and below. */
   readonly tags?: readonly string[]
 }
 
 export interface EndedEvent {
   readonly id: MessageId
   readonly sender: string
-  /** Of recipients that are no longer attempted. */
+  /** Number of recipients that are no longer attempted. */
   readonly recipientCount: number
   readonly tags?: readonly string[]
 }
 
 export interface QueueEvents {
-  /** Durable: its `submit` settles in this turn. */
+  /** The message is durable; its `submit` settles in this turn. */
   accepted: [
     {
       readonly id: MessageId
@@ -55,24 +55,25 @@ export interface QueueEvents {
       readonly tags?: readonly string[]
     },
   ]
-  /** These recipients have it, or the next server has. */
+  /** The next server, or the mailbox, has the message for these recipients. */
   delivered: [RecipientEvent]
-  /** They are tried again, or given up because the message is too old, which `expired` tells, or
-   * `failed` where others of it are not. */
+  /** The attempt failed for now. The recipients are tried again, except where the message is too
+   * old: then `expired` follows, or `failed` where other recipients are not given up. */
   deferred: [RecipientEvent]
-  /** For good: their mail is returned. So are recipients that the policy gives up by destination,
-   * with the status 5.4.7. */
+  /** The recipients have failed for good, and the sender gets a report. With the status 5.4.7 the
+   * policy has given them up by destination. */
   failed: [RecipientEvent]
-  /** Recipients were given up, because the message is too old or an operator said so; `reported`
-   * tells of their report. */
+  /** Recipients were given up, because the message is too old or an operator expired it.
+   * `reported` follows when a report was made. */
   expired: [EndedEvent]
-  /** An operator deleted the rest of it, without a report. `finished` follows. */
+  /** An operator deleted the message for its remaining recipients, without a report. `finished`
+   * follows. */
   deleted: [EndedEvent]
   /** The message went to a lane, to be tried again `delayMs` from now: after a deferral, or because
    * an operator moved it. */
   requeued: [{ readonly id: MessageId; readonly lane: number; readonly delayMs: number }]
-  /** A report was made for the sender of `id`. It is a separate message with outcomes and an end,
-   * and never `accepted`. */
+  /** A report was made for the sender of `id`. The report is a separate message with events as any
+   * other, except `accepted`. */
   reported: [
     {
       readonly id: MessageId
@@ -80,29 +81,29 @@ export interface QueueEvents {
       readonly action: 'failed' | 'delayed' | 'delivered'
     },
   ]
-  /** Nothing is left to do. */
+  /** Nothing is left to do for the message. */
   finished: [{ readonly id: MessageId; readonly tags?: readonly string[] }]
-  /** Recovery has ended; runners go. */
+  /** Recovery has ended, and deliveries begin. */
   recovered: [{ readonly messageCount: number; readonly cutBytes: number; readonly durationMs: number }]
   /** A step of a destination's concurrency, when the scheduler's
    * `destinationConcurrencyFeedbackDebug` is on. */
   feedback: [FeedbackEvent]
   /** A destination is dead: its site could not be reached, or was in trouble. Nothing is attempted
-   * there until `untilMs`, milliseconds since 1970; what waits for it is deferred, by the reason
-   * that is given. */
+   * there until `untilMs`, milliseconds since 1970. Mail that waits for it is deferred with this
+   * status and text. */
   dead: [
     {
       readonly transport: string
       readonly nexthop: string
-      /** Of `destinations()`. */
+      /** The destination's name in `destinations()`. */
       readonly name: string
       readonly untilMs: number
       readonly status: string
       readonly text: string
     },
   ]
-  /** A site has asked for patience (`shaping`), or an operator has slowed it, with no status: no
-   * more deliveries than these begin there until then, in milliseconds since 1970. */
+  /** At most `count` deliveries in `perMs` begin at a site until `untilMs`, milliseconds since
+   * 1970. Its reply asked for that (`shaping`), or an operator did: then `status` is ''. */
   slowed: [
     {
       readonly transport: string
@@ -114,17 +115,17 @@ export interface QueueEvents {
       readonly text: string
     },
   ]
-  /** An operator has suspended deliveries, durably: none begins there until `untilAt`, milliseconds
-   * since 1970. A transport or a nexthop that is '' means every one, here and below. */
+  /** An operator has suspended deliveries, durably: none begins until `untilAt`, milliseconds since
+   * 1970. A `transport` or `nexthop` that is '' stands for all of them, here and in `resumed`. */
   suspended: [{ readonly transport: string; readonly nexthop: string; readonly untilAt: number }]
   /** A suspension has ended. */
   resumed: [{ readonly transport: string; readonly nexthop: string; readonly cause: 'operator' | 'time' }]
   /** Something that an operator should see; mail is safe. `code` is an ErrorCode, or
-   * TRANSPORT_DEFECT (a mistake in a transport's program), ROUTE_DEFECT (in `route`, or a name that
-   * no transport has; each once in a life), LISTENER_DEFECT (in a listener),
-   * SETTLE_DEFECT (in ours, at one message), MESSAGE_HELD (put on hold: `fruitlessRecoveriesMax`),
-   * FILE_SYSTEM (no place for a queue), DELIVERIES_HELD (the disk hangs: `proofMs`) or
-   * DELIVERIES_RESUMED (it has answered). */
+   * TRANSPORT_DEFECT (a mistake in a transport's program), ROUTE_DEFECT (a mistake in `route`, or a
+   * name that no transport has; each once in a life), LISTENER_DEFECT (a mistake in a listener),
+   * SETTLE_DEFECT (a mistake of Waybill, at one message), MESSAGE_HELD (a message was put on hold:
+   * `fruitlessRecoveriesMax`), FILE_SYSTEM (a file system that suits no queue), DELIVERIES_HELD
+   * (the disk hangs: `proofMs`) or DELIVERIES_RESUMED (the disk has answered). */
   warning: [{ readonly code: WarningCode; readonly message: string; readonly id?: MessageId }]
   /** The end of this life: by `crash()` without an error, or because the device or an invariant
    * failed. The last event. */

@@ -29,20 +29,21 @@ import { checkLimits, checkPolicy, checkScheduler, checkShaping, checkTransports
 export interface Route {
   /** A name in `transports`. */
   readonly transport: string
-  /** What the transport should connect to, and the scheduler's destination: what goes to one name
-   * shares a window of deliveries at once, and rests together when the site is in trouble. A
-   * domain, mostly; where one server takes all mail, its name. */
+  /** What the transport connects to: mostly a domain; where one server takes all mail, its name. It
+   * is the scheduler's destination: mail to one nexthop shares a window of deliveries at once, and
+   * waits together when the site is in trouble. */
   readonly nexthop: string
 }
 
 export interface QueueOptions {
-  /** By name; `route` chooses among them. */
+  /** Transports by name; `route` chooses among them. */
   readonly transports: Readonly<Record<string, Transport>>
-  /** Asked anew at every attempt, once per recipient; it answers at once. What it throws, and what
-   * is no route, defers the recipient; a mistake is a `warning` ROUTE_DEFECT, too. */
+  /** Gives a recipient's transport and nexthop, synchronously. It is called at every attempt, once
+   * for each recipient. If it throws, or answers no route, the recipient is deferred; a mistake
+   * also emits `warning` ROUTE_DEFECT. */
   readonly route: (recipient: string) => Route
-  /** When to try again and when to give up, and what destinations may have at once. Default:
-   * `postfixRetry()`. */
+  /** The policy: when to try again, when to give up, and how many deliveries a destination may have
+   * at once. Default: `postfixRetry()`. */
   readonly retry?: RetryPolicy
   /** The scheduler's parameters, under their Postfix names, times in SECONDS:
    * `defaultDestinationRateDelay` for all transports, `transports: { smtp: { destinationRateDelay }
@@ -51,32 +52,32 @@ export interface QueueOptions {
   /** How many messages may be sent in a time, by nexthop, tag, sender and source (LIMITS.md).
    * Counts are in memory: each life begins anew. Default: no limits. */
   readonly limits?: readonly SendingLimit[]
-  /** Replies that slow a site for a while. Default: none do. */
+  /** Replies that slow a site for a while (LIMITS.md). Default: none. */
   readonly shaping?: readonly ReplyShaping[]
-  /** false: mail is only accepted; deliveries are left to the life that opens the queue
-   * next. Default true. */
+  /** false: mail is only accepted, and the next life delivers it. Default true. */
   readonly deliver?: boolean
-  /** When an attempt without an answer is given up. */
+  /** The deadline of attempts. */
   readonly attempt?: AttemptOptions
-  /** Reports name this host: a name as in EHLO. Default 'localhost'. */
+  /** The host that reports name as their origin, in the form of EHLO. Default 'localhost'. */
   readonly reportingMta?: string
   /** The address in `From` of reports, in ASCII. Default `MAILER-DAEMON@` the host of
    * `reportingMta`. */
   readonly reportAuthor?: string
-  /** The recipients of reports to a sender that is an alias: the first 16 of these addresses; the
-   * sender itself if there are none. Asked when a report is written; it answers at once. What it
-   * throws, and an answer that is no list, is a `warning` with OPTION_INVALID: it is asked again
-   * later, and no report is lost. Default: none. */
+  /** Gives the recipients of reports to a sender that is an alias, synchronously: the first 16 of
+   * these addresses count, and the sender itself if there are none. It is called when a report is
+   * written. If it throws, or answers no list, a `warning` with OPTION_INVALID is emitted, and it
+   * is called again later: no report is lost. Default: none. */
   readonly reportRecipients?: (sender: string) => readonly string[]
-  /** The recipients of a requeued message that these have not got yet: for tables of aliases
-   * that have changed. At least one; what was asked for each goes along, and the same address twice
-   * is one recipient. It answers at once. What it throws, what is no such list, and what `submit`
-   * would find too large is a `warning`, and the message stays as it was. Default: the same. */
+  /** Gives the recipients of a requeued message in place of those that still wait, synchronously:
+   * for tables of aliases that have changed. It answers at least one, each with its requests for
+   * reports; the same address twice is one recipient. If it throws, or its answer is no such list
+   * or more than `submit` takes, a `warning` is emitted, and the message stays as it was. Default:
+   * the recipients that wait. */
   readonly requeueRecipients?: (recipients: readonly AskedRecipient[]) => readonly (string | AskedRecipient)[]
   /** Largest message, bytes, 1 … 2 GiB. Default 50 MiB. */
   readonly dataBytesMax?: number
-  /** Data up to this stands in the log, larger data in a separate file; bytes, 0 … an eighth of a
-   * segment. Default 128 KiB. */
+  /** The largest data that stands in the log, bytes, 0 … an eighth of a segment; larger data has a
+   * separate file. Default 128 KiB. */
   readonly inlineBytesMax?: number
   /** Recipients of one message, 1 … 1 000 000. Default 100 000. */
   readonly recipientCountMax?: number
@@ -88,41 +89,45 @@ export interface QueueOptions {
   /** Bytes of a lane's segment, a multiple of 4096, 32 KiB … 16 MiB; fixed when the queue is
    * created. Default 16 MiB. */
   readonly laneSegmentBytes?: number
-  /** New mail is refused while the file system has less than this free, bytes, up to 2⁵⁰. Default
-   * 64 MiB, and one journal segment at least. 0 = no floor. */
+  /** New mail is refused while the file system has less free than this, bytes, 0 … 2⁵⁰. Default 64
+   * MiB, or one journal segment if that is larger. 0: no bound. */
   readonly freeBytesMin?: number
-  /** `lanes` (default), or `single`: one log for everything. May change from life to life. */
+  /** `lanes`, or `single`: one log for everything. It may change from life to life. Default
+   * `lanes`. */
   readonly layout?: Layout
-  /** The working suffix that recovery has to read is kept below this, bytes, 4096 … 1 TiB.
-   * Default 64 MiB. */
+  /** The most bytes of the journal that a recovery has to read, 4096 … 1 TiB. Default 64 MiB. */
   readonly suffixBytesMax?: number
   /** Time between checkpoints while there is activity, milliseconds, 1 … 3 600 000. Default
    * 2000. */
   readonly checkpointIntervalMs?: number
-  /** A message that more recoveries in a row found attempted and without progress is put on hold,
-   * up to 1 000 000. Default 10: a message that ends each process in its attempt is held after 11
-   * lives, or 12 when the first of them had only just accepted it. What two recoveries found so is
-   * attempted one at a time, a second apart, so that other mail is not held for it. 0 = never. */
+  /** A message that more recoveries than this, in a row, found attempted and without progress is
+   * put on hold, 0 … 1 000 000; 0: never. Default 10: a message that ends each process in its
+   * attempt is held after 11 lives, or 12 when the first of them had only just accepted it.
+   * From the second such recovery on, these messages are attempted one at a time, a second
+   * apart, so that no other mail is held with them. */
   readonly fruitlessRecoveriesMax?: number
-  /** No attempt begins while a synced write has waited for the disk for longer, milliseconds, 1 …
-   * 86 400 000: it bounds what a crash of a disk that hangs repeats. Default 2000. */
+  /** No attempt begins while a synced write has waited for the disk for longer than this,
+   * milliseconds, 1 … 86 400 000. It bounds how many deliveries a crash repeats when the disk
+   * hangs. Default 2000. */
   readonly proofMs?: number
-  /** How long a queue that another process has open is waited for, milliseconds, 0 … 86 400 000:
-   * the next one of a rolling deployment starts while the last one ends. Default 0:
+  /** How long `openQueue` waits for a queue that another process has open, milliseconds, 0 … 86 400
+   * 000: in a rolling deployment the next process starts before the last one has ended. Default 0:
    * QUEUE_LOCKED at once. */
   readonly lockWaitMs?: number
-  /** How long an `idempotencyKey` is remembered from the acceptance of its message on,
-   * milliseconds, 1 … a year. Default: a day. */
+  /** How long an `idempotencyKey` is remembered after its message was accepted, milliseconds, 1 … a
+   * year. Default: a day. */
   readonly keyRetentionMs?: number
-  /** Keys that are remembered, 0 … 100 000 000; a new one more is refused with KEYS_TOO_MANY. Each
-   * takes at most 64 bytes of memory. Default 1 000 000. */
+  /** The most keys that are remembered, 0 … 100 000 000. Beyond it a new key is refused with
+   * KEYS_TOO_MANY. Each takes at most 64 bytes of memory. Default 1 000 000. */
   readonly keyCountMax?: number
-  /** Outcomes that are kept for consumers which have not read them, bytes, 32 KiB … 1 PiB, in whole
-   * segments of a lane. Default 1 GiB: about ten million. */
+  /** The most bytes of outcomes that are kept for consumers that have not read them, 32 KiB … 1
+   * PiB, in whole segments of a lane. Default 1 GiB: about ten million outcomes. */
   readonly outcomeBytesMax?: number
+  /** The time, for simulations and tests. Default: the system's clocks. */
   readonly clock?: Clock
+  /** Randomness, for simulations. Default: the system's. */
   readonly prng?: Prng
-  /** The disk to live on, in place of the directory: for simulations. */
+  /** The disk of the queue, in place of the directory, for simulations. */
   readonly disk?: Disk
 }
 
@@ -303,14 +308,14 @@ function checkAuthor(address: string | undefined): string | undefined {
   return address
 }
 
-/** The last millisecond that a frame's header can say. */
+/** The last millisecond that fits a frame's header. */
 const wallMsMost = 2 ** 48 - 1
 
-/** Records hold non-negative integers, whatever a clock of somebody else's says; one that says
- * nothing stands at the beginning.
- *    1. a clock before 1970
- *    2. mail settled
- *    3. restart: its envelope is not one that can be read */
+/** A clock whose wall time fits a record, an integer from 0 on, whatever the given clock says: NaN
+ * and times before 1970 are 0.
+ *    1. a clock stands before 1970
+ *    2. mail is settled
+ *    3. a restart cannot read its envelope */
 const wholeMilliseconds = (clock: Clock): Clock => ({
   wallMs: () => {
     const wallMs = Math.floor(clock.wallMs())
@@ -321,7 +326,7 @@ const wholeMilliseconds = (clock: Clock): Clock => ({
   soon: (callback) => clock.soon(callback),
 })
 
-/** Data that may stand in the log, at the most: a message and the report on it must fit a
+/** The most bytes of data that may stand in the log: a message and the report on it must fit a
  * segment together. */
 export const inlineBytesMost = (sizes: {
   readonly segmentBytes: number

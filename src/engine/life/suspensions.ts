@@ -15,9 +15,9 @@ export interface SuspensionTarget {
 }
 
 export interface Suspension extends SuspensionTarget {
-  /** Milliseconds since 1970. */
+  /** When it began, milliseconds since 1970. */
   readonly sinceAt: number
-  /** Infinity: until it is resumed. */
+  /** When it ends, milliseconds since 1970; Infinity: with `unsuspend` alone. */
   readonly untilAt: number
 }
 
