@@ -30,7 +30,7 @@ export async function loadStoreDisk(request: StoreDiskRequest): Promise<StoreDis
   return (await loadStore()).storeDisk(request)
 }
 
-/** @throws WaybillError OPTION_INVALID when `pg` is not installed */
+/** Loads the modules of stores. @throws WaybillError OPTION_INVALID when `pg` is not installed */
 export async function loadStore(): Promise<typeof import('../store/open-store.js')> {
   const store = await import('../store/open-store.js')
   await store.loadPg()

@@ -112,11 +112,11 @@ export class Lane {
   }
 }
 
-/** Names of queues as operators know them.
- * Invariant: Postfix's words wherever a person or a program reads them; kinds of lanes
- * have our words. */
+/** Names of queues in Postfix's words, which people and programs read. Kinds of lanes have our
+ * words: `retry` is `deferred`. */
 export type QueueName = 'incoming' | 'active' | 'deferred' | 'hold'
 
+/** The name of a lane's queue. */
 export function queueNameOf(where: LaneKind): Exclude<QueueName, 'active'>
 export function queueNameOf(where: LaneKind | 'active'): QueueName
 export function queueNameOf(where: LaneKind | 'active'): QueueName {

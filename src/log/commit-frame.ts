@@ -12,6 +12,7 @@ import { frameHeaderBytes, kindAt, kinds, payloadBytesAt, sealFrame, verifyFrame
 import { blockBytes } from './segment.js'
 
 const fixedBytes = 24
+/** The shortest commit frame, bytes. */
 export const commitBytesMin: number = frameHeaderBytes + fixedBytes
 /** Earlier releases had no field for the checkpoint. */
 const commitBytesLeast = frameHeaderBytes + 16
@@ -33,14 +34,15 @@ export interface Commit {
 /** The checksum of a batch, from that of the frames before this one, which is sealed. */
 export type BatchChecksum = (before: number, buffer: Buffer, frameAt: number, frameBytes: number) => number
 
+/** The checksum of a batch with one more frame: the CRC-32 of the frames' checksums. */
 export const checksumWith = (before: number, buffer: Buffer, frameAt: number): number =>
   crc32Of(buffer, frameAt, frameAt + 4, before)
 
-/** Format 1 took it of all bytes, and so read data twice. */
+/** In format 1 it was the CRC-32 of all bytes, so data was read twice. */
 const checksumOfBytes: BatchChecksum = (before, buffer, frameAt, frameBytes) =>
   crc32Of(buffer, frameAt, frameAt + frameBytes, before)
 
-/** @param version of the segment */
+/** The checksum that batches of a segment have, by the version in its header. */
 export const batchChecksum = (version: number): BatchChecksum =>
   version === 1 ? checksumOfBytes : checksumWith
 
@@ -69,7 +71,7 @@ export function sealBatch(
 export const commitAt = (buffer: Buffer, at: number): Commit =>
   readCommit(buffer, at + frameHeaderBytes, payloadBytesAt(buffer, at))
 
-/** The payload of one that has been verified. */
+/** Decodes the payload of a commit frame that has been verified. */
 export const decodeCommit = (payload: Buffer): Commit => readCommit(payload, 0, payload.length)
 
 const readCommit = (buffer: Buffer, at: number, payloadBytes: number): Commit => ({

@@ -36,7 +36,7 @@ export interface Batch {
   readonly seed: number
   buffer: Buffer
   used: number
-  /** Of its frames (commit-frame.ts). */
+  /** Checksum of its frames (commit-frame.ts). */
   checksum: number
 }
 
@@ -101,12 +101,12 @@ export class GroupCommit {
     return this.#filling.index
   }
 
-  /** Of the newest checkpoint's frame. */
+  /** Bytes of the newest checkpoint's frame. */
   get checkpointBytes(): number {
     return frameBytes(this.#checkpoint.length)
   }
 
-  /** Of a group that a segment can hold, bytes. */
+  /** The largest group that fits a segment, bytes. */
   get groupBytesMost(): number {
     return this.#grid.segmentBytes - segmentHeaderBytes - this.checkpointBytes - commitBytesMax
   }
@@ -176,8 +176,8 @@ export class GroupCommit {
     return this.#appended(frameBytes(payload.length))
   }
 
-  /** The same for a message's data. Its checksum is computed once, for frame and envelope, and from
-   * the copy, which nobody else can change:
+  /** Appends a message's data as a frame of the group that was opened. Its checksum is computed
+   * once, for frame and envelope, and from the copy, which nobody else can change:
    *    1. the checksum of the caller's buffer is taken
    *    2. another thread writes into that buffer
    *    3. the copy is sealed with the old checksum, and the batch is settled

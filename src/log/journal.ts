@@ -60,28 +60,29 @@ export class Journal {
     return this.#writer.appendWritten(kind, lane, timeMs)
   }
 
-  /** The same, as a whole group. */
+  /** Appends the written payload as a frame that is a group by itself. */
   appendAlone(kind: Kind, lane: number, timeMs: number): Position {
     this.open(frameBytes(payload.bytes))
     return this.#writer.appendWritten(kind, lane, timeMs)
   }
 
-  /** Of a group that a segment can hold, bytes. */
+  /** The largest group that fits a segment, bytes. */
   get groupBytesMost(): number {
     return this.#writer.groupBytesMost
   }
 
-  /** @throws WaybillError MESSAGE_TOO_LARGE */
+  /** @throws WaybillError MESSAGE_TOO_LARGE when no segment could hold the group */
   checkFits(groupBytes: number): void {
     this.#writer.checkFits(groupBytes)
   }
 
-  /** May a group be appended on this claim, as the disk stands? 'wait': a segment is being made. */
+  /** Is there room for a group, given what it is appended for? 'wait': a segment is being made;
+   * 'no': the disk is full. */
   room(groupBytes: number, claim: Claim): 'yes' | 'wait' | 'no' {
     return this.#writer.room(groupBytes, claim)
   }
 
-  /** Room for groups that are on their way; they themselves are appended without asking. */
+  /** Reserves room for later groups; these are then appended without asking `room`. */
   get kept(): KeptRoom {
     return this.#writer.kept
   }
@@ -91,6 +92,8 @@ export class Journal {
     this.#writer.want()
   }
 
+  /** Settles when everything before `end` is durable.
+   * @throws by rejection: the error that has ended this life */
   whenDurable(end: Position): Promise<void> {
     return this.#writer.whenDurable(end)
   }
@@ -115,11 +118,13 @@ export class Journal {
     return this.#writer.stagedBytes
   }
 
-  /** Since when the batch in flight is on its way to the disk, by the monotonic clock. */
+  /** When the batch in flight was handed to the disk, by the monotonic clock; undefined: none
+   * is. */
   get inFlightSinceMs(): number | undefined {
     return this.#writer.inFlightSinceMs
   }
 
+  /** Synced writes of this life. */
   get statistics(): Readonly<SyncStatistics> {
     return this.#writer.statistics
   }

@@ -8,9 +8,10 @@
 import { crc32 } from '../base/checksum.js'
 import { blockBytes } from './segment.js'
 
+/** Length of the file, bytes. */
 export const limitFileBytes: number = 2 * blockBytes
 
-/** Of one segment. */
+/** The limit of one segment. */
 export interface SegmentLimit {
   readonly index: number
   readonly epoch: readonly [low: number, high: number]
@@ -34,9 +35,10 @@ const segmentsMax = 4
 const headBytes = 24
 const entryBytes = 20
 const checkedBytes = headBytes + segmentsMax * entryBytes
-/** Of a slot, its checksum included; the rest of the block is zeroes. */
+/** Bytes of a slot, its checksum included; the rest of the block is zeroes. */
 export const limitSlotBytes: number = checkedBytes + 4
 
+/** @param segments at most 4 @returns the block of the slot */
 export function encodeLimitSlot({ epoch, turn, segments }: LimitSlot): Buffer {
   const block = Buffer.alloc(blockBytes)
   block.write(magic, 0, 'latin1')

@@ -6,7 +6,8 @@ import { crc32 } from '../base/checksum.js'
 import { position, type Position } from '../base/position.js'
 import { WaybillError, type Place } from '../errors.js'
 
-/** Batches are padded to this, so that no later write touches a block that holds settled bytes. */
+/** Batches are padded to a multiple of this, so that no later write touches a block with settled
+ * bytes. */
 export const blockBytes = 4096
 export const segmentHeaderBytes = 4096
 export const formatVersion = 2
@@ -30,6 +31,7 @@ export interface ReadSegmentHeader extends SegmentHeader {
   readonly version: number
 }
 
+/** The first block of a segment, 4096 bytes: FORMAT.md §1. */
 export function encodeSegmentHeader(header: SegmentHeader): Buffer {
   const block = Buffer.alloc(segmentHeaderBytes)
   block.write(magic, 0, 'latin1')
@@ -83,9 +85,10 @@ export function segmentSeed(log: number, index: number, epoch: readonly [number,
 
 const namePattern = /^([0-9a-f]{12})\.log$/
 
-/** Names sort like indexes. */
+/** The file name of a segment. Names sort like indexes. */
 export const segmentName = (index: number): string => `${index.toString(16).padStart(12, '0')}.log`
 
+/** @returns undefined when it is no segment's name */
 export function segmentIndexOf(name: string): number | undefined {
   const digits = namePattern.exec(name)?.[1]
   return digits === undefined ? undefined : Number.parseInt(digits, 16)
@@ -100,22 +103,26 @@ export class SegmentGrid {
     this.segmentBytes = segmentBytes
   }
 
+  /** The index of the segment with this position. */
   indexOf(at: Position): number {
     return Math.floor(at / this.segmentBytes)
   }
 
+  /** The offset in that segment, bytes; its header counts. */
   offsetOf(at: Position): number {
     return at % this.segmentBytes
   }
 
+  /** The position at an offset in a segment. */
   at(index: number, offsetBytes: number): Position {
     return position(index * this.segmentBytes + offsetBytes)
   }
 
-  /** Where the first frame of a segment can be. */
+  /** The position of a segment's first frame. */
   firstOf(index: number): Position {
     return this.at(index, segmentHeaderBytes)
   }
 }
 
+/** Bytes up to the next multiple of 4096. */
 export const roundUpToBlock = (bytes: number): number => Math.ceil(bytes / blockBytes) * blockBytes

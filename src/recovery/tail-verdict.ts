@@ -27,6 +27,7 @@ export interface TailFacts {
 
 export type TailVerdict = 'corrupt' | 'unbegun' | 'last' | 'before'
 
+/** The verdict of the table for these facts. */
 export function tailVerdict({
   headerValid,
   found,

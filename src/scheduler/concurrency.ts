@@ -164,6 +164,7 @@ export function limitRate(state: SchedulerState, destination: Destination): void
   if (freeAtMs > state.nowMs) suspend(state, destination, freeAtMs)
 }
 
+/** Sets the destination's only timer, in place of an earlier one. @param dueMs as `nowMs` counts */
 export function setTimer(
   state: SchedulerState,
   destination: Destination,

@@ -13,22 +13,24 @@ const watchMs = 5000
 /** Between two looks at all destinations. */
 export const lookMs = 1000
 
+/** The reason of a deferral by crowding. */
 export const crowded: DeferReason = {
   status: '4.4.5',
   text: 'more mail waits for this destination than it takes; this mail is tried again later',
 }
 
+/** Is memory crowded: are at least `crowdedActiveCount` messages active? */
 export function isCrowded({ parameters, messages }: SchedulerState): boolean {
   const { crowdedActiveCount } = parameters
   return crowdedActiveCount > 0 && messages.count >= crowdedActiveCount
 }
 
-/** A message has entered. */
+/** To be called when a message has entered: begins to watch destinations if memory is crowded. */
 export function watchWhenCrowded(state: SchedulerState): void {
   if (state.relieveAtMs === Infinity && isCrowded(state)) state.relieveAtMs = state.nowMs
 }
 
-/** So many entries wait for the destination that more would only take room from others. */
+/** Do so many entries wait for the destination that more would only take room from others? */
 export const isFull = (state: SchedulerState, { pace, todo }: Destination): boolean =>
   pace !== undefined && todo >= pace.keptMax && isCrowded(state)
 

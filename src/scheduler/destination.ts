@@ -9,6 +9,7 @@ import type { SharedBounds } from './shared-bounds.js'
 import type { Timer } from './timers.js'
 import type { Transport } from './transport.js'
 
+/** The state of a destination that may get deliveries. */
 export const ready: DestinationState = { kind: 'ready' }
 
 /** The bound of a destination while memory is crowded. */
@@ -63,6 +64,7 @@ class RateRing {
   }
 }
 
+/** The rate limit of a transport's destinations; undefined when the transport has none. */
 export function rateRingOf({ settings }: Transport): RateRing | undefined {
   const { destinationRateLimit: limit, destinationRateInterval } = settings
   return limit > 0 ? new RateRing(limit, destinationRateInterval * 1000) : undefined
@@ -171,6 +173,7 @@ export function addDestination(transport: Transport, name: string, nexthop: stri
   return destination
 }
 
+/** Removes a destination from its transport. @throws InvariantError unless it is idle and ready */
 export function removeDestination(destination: Destination): void {
   assert(
     destination.isIdle && destination.state.kind === 'ready',

@@ -10,6 +10,7 @@ import type { Peer } from './peer.js'
  * first. */
 const singles: readonly (readonly number[])[] = Array.from({ length: 64 }, (_, index) => [index])
 
+/** A list of one recipient index, shared with other entries. */
 export const single = (index: number): readonly number[] => singles[index] ?? [index]
 
 export class QueuedEntry implements Entry<object> {

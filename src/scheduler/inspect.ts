@@ -64,6 +64,7 @@ export interface SchedulerInspection {
 
 type Label = (message: object) => string
 
+/** Copies the state of the scheduler. @param label names a message in the copy */
 export function inspect(state: SchedulerState, label: Label): SchedulerInspection {
   const destinations = new Map<string, DestinationInspection>()
   const transports = new Map<string, TransportInspection>()

@@ -85,6 +85,7 @@ export function insertInOrder(transport: Transport, previous: Job | undefined, j
   else next.previous = job
 }
 
+/** Removes `job` from its transport's list of order. */
 export function removeFromOrder(transport: Transport, job: Job): void {
   const { previous, next } = job
   if (previous === undefined) transport.firstJob = next
@@ -105,6 +106,7 @@ export function insertInTime(transport: Transport, older: Job | undefined, job: 
   else younger.older = job
 }
 
+/** Removes `job` from its transport's list of time. */
 export function removeFromTime(transport: Transport, job: Job): void {
   const { older, younger } = job
   if (older === undefined) transport.oldestJob = younger

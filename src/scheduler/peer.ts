@@ -86,6 +86,7 @@ export function nextPeer(job: Job): Peer | undefined {
   return undefined
 }
 
+/** Removes a peer from its job. @throws InvariantError when the peer has entries */
 export function freePeer(free: FreeList<Peer>, peer: Peer): void {
   assert(peer.entryCount === 0, 'a peer that leaves has no entries')
   const job = peer.job

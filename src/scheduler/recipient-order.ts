@@ -5,6 +5,7 @@
 import type { Destination } from './destination.js'
 import type { SchedulerRecipient } from './face.js'
 
+/** A recipient that was read, before it has an entry. */
 export class Arrival {
   readonly recipient: SchedulerRecipient
   /** `@` and what follows, in lower case; '' without one, which comes last. */
@@ -21,7 +22,7 @@ export class Arrival {
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** By domain, then by address. */
+/** Orders by domain, then by address. */
 export function byAddress(a: Arrival, b: Arrival): number {
   if (a.domain !== b.domain) {
     if (a.domain === '') return 1
@@ -31,7 +32,7 @@ export function byAddress(a: Arrival, b: Arrival): number {
   return compare(a.recipient.address, b.recipient.address)
 }
 
-/** By transport, then by destination, then by address. Both arrivals have a destination. */
+/** Orders by transport, then by destination, then by address. Both arrivals have a destination. */
 export function byDestination(a: Arrival, b: Arrival): number {
   const one = a.destination!
   const other = b.destination!

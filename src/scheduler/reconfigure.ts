@@ -14,13 +14,14 @@ import type {
 import type { SchedulerState } from './state.js'
 import type { Transport } from './transport.js'
 
-/** What jobs in memory were admitted with. */
+/** Parameters of a transport that must not change: jobs in memory were admitted with them. */
 export const fixedOfTransports: readonly (keyof TransportParameters)[] = [
   'recipientLimit',
   'extraRecipientLimit',
   'deliverySlotCost',
 ]
 
+/** Parameters of the whole scheduler that must not change. */
 export const fixedOfAll: readonly (keyof SchedulerParameters)[] = [
   'qmgrMessageActiveLimit',
   'qmgrMessageRecipientLimit',
@@ -28,7 +29,8 @@ export const fixedOfAll: readonly (keyof SchedulerParameters)[] = [
   'retryTransport',
 ]
 
-/** @throws WaybillError OPTION_INVALID */
+/** The parameters that follow from new options.
+ * @throws WaybillError OPTION_INVALID, also for a change of a fixed parameter */
 export function checkedChange(now: CheckedParameters, options: SchedulerOptions): CheckedParameters {
   const next = checkedParameters(options)
   const refuse = (option: string): never => {
@@ -46,6 +48,7 @@ export function checkedChange(now: CheckedParameters, options: SchedulerOptions)
   return next
 }
 
+/** Applies parameters that `checkedChange` has answered to every transport and destination. */
 export function takeUp(state: SchedulerState, parameters: CheckedParameters): void {
   state.replaceParameters(parameters)
   for (const transport of state.transports.values()) renew(transport, parameters)

@@ -9,7 +9,7 @@ import type { FiredTimer } from './face.js'
 import type { SchedulerState } from './state.js'
 import type { Transport } from './transport.js'
 
-/** Fires the first timer that is due. */
+/** Fires the first timer that is due. @returns undefined when none is */
 export function fireTimer(state: SchedulerState): FiredTimer | undefined {
   const timer = state.timers.takeDue(state.nowMs)
   if (timer === undefined) return undefined
@@ -28,13 +28,14 @@ export function fireTimer(state: SchedulerState): FiredTimer | undefined {
   return { kind, transport: transport.name, name: destination.name }
 }
 
+/** Makes a dead transport ready, and cancels its timer. */
 export function reviveTransport(state: SchedulerState, transport: Transport): void {
   transport.dead = undefined
   if (transport.timer !== undefined) state.timers.cancel(transport.timer)
   transport.timer = undefined
 }
 
-/** A destination that is dead or suspended. */
+/** The destination of this name if it is dead or suspended; undefined otherwise. */
 export function restingDestination(
   state: SchedulerState,
   transport: string,
@@ -44,7 +45,8 @@ export function restingDestination(
   return destination?.state.kind === 'ready' ? undefined : destination
 }
 
-/** Ends a rest or a suspension before its time. @returns false when there is none */
+/** Makes a dead or suspended destination ready before its time.
+ * @returns false when it is neither */
 export function resumeDestination(state: SchedulerState, transport: string, name: string): boolean {
   const destination = restingDestination(state, transport, name)
   if (destination === undefined) return false

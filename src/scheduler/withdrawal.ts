@@ -8,6 +8,7 @@ import type { Peer } from './peer.js'
 import { giveBackAllSlots } from './recipient-slots.js'
 import type { SchedulerState } from './state.js'
 
+/** Removes the message's waiting entries, and the message when none is under way. */
 export function withdrawMessage(state: SchedulerState, message: Message): void {
   message.unread = false
   message.unreadCount = 0

@@ -25,6 +25,7 @@ export interface Room {
   readonly shortOf: 'bytes' | 'files' | undefined
 }
 
+/** @param freeBytesMin as the option of that name */
 export function roomOf({ freeBytes, freeFiles }: DiskSpace, freeBytesMin: number): Room {
   const shortOf = freeBytes < freeBytesMin ? 'bytes' : freeFiles < freeFilesMin ? 'files' : undefined
   return { freeBytes, freeFiles, isShort: shortOf !== undefined, shortOf }

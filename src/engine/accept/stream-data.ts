@@ -1,10 +1,11 @@
 /** Data that is submitted as a stream. */
 import type { Readable } from 'node:stream'
 
+/** Is it a Readable, of any implementation? */
 export const isReadable = (data: unknown): data is Readable =>
   typeof data === 'object' && data !== null && typeof (data as Readable).pipe === 'function'
 
-/** That of an HTTP server, of any version; this room does not load `node:http`. */
+/** Is it a request of an HTTP server? This room does not load `node:http`. */
 const isRequest = (stream: Readable): boolean =>
   'httpVersion' in stream && typeof (stream as { method?: unknown }).method === 'string'
 
@@ -14,13 +15,16 @@ const isRequest = (stream: Readable): boolean =>
  *    3. three messages settle, and none is whole */
 const usedStreams = new WeakSet<Readable>()
 
+/** Was the stream the data of a submission before? */
 export const isUsed = (stream: Readable): boolean => usedStreams.has(stream)
 
+/** Marks a stream as the data of a submission. */
 export const markUsed = (stream: Readable): unknown => usedStreams.add(stream)
 
-/** Nobody reads on. To destroy a request would close its connection before the answer: the client
- * would not hear it, and repeat. The rest of its data is drained, as long as its server lets it.
- * @param reading what has read it: nothing flows before that has ended */
+/** Ends a stream that is not read further: destroys it, but drains a request of an HTTP server, as
+ * long as that server allows. To destroy a request would close its connection before the answer:
+ * its client would not get the answer, and repeat.
+ * @param reading the reader so far: nothing flows before that has ended */
 export function discard(stream: Readable, reading?: AsyncGenerator): void {
   if (!isRequest(stream)) {
     stream.destroy()

@@ -39,7 +39,7 @@ const aheadMsMax = 3_660 * 86_400_000
 /** 2001-01-01: what says less is in seconds, or was not set. */
 const timeMin = 978_307_200_000
 
-/** @returns undefined when nothing is asked
+/** Checks tags, times and trace. @returns undefined when the submission has none of them
  * @throws WaybillError OPTION_INVALID */
 export function checkedTerms(submission: SubmissionTerms, clock: Clock): EnvelopeTerms | undefined {
   const { tags, notBefore, expiresAt, warnAt, traceparent, tracestate } = submission
@@ -81,10 +81,11 @@ const traceparentPattern = new RegExp(
 )
 const tracestatePattern = /^[ -~]{1,512}$/
 
-/** Is it one? @see W3C Trace Context §3.2.2 */
+/** Is it a `traceparent`? @see W3C Trace Context §3.2.2 */
 export const isTraceparent = (value: unknown): value is string =>
   typeof value === 'string' && traceparentPattern.test(value)
 
+/** Is it a `tracestate` of 1 to 512 printable ASCII characters? */
 export const isTracestate = (value: unknown): value is string =>
   typeof value === 'string' && tracestatePattern.test(value)
 

@@ -80,10 +80,12 @@ export function checkAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw aborted(signal)
 }
 
+/** The error of a submission whose signal was aborted. */
 export const aborted = (signal: AbortSignal | undefined): WaybillError =>
   new WaybillError('SUBMIT_ABORTED', 'the submission was aborted', {}, signal?.reason)
 
-/** @throws WaybillError OPTION_INVALID, ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY,
+/** Checks all of a submission except for its data.
+ * @throws WaybillError OPTION_INVALID, ADDRESS_INVALID, RECIPIENTS_EMPTY, RECIPIENTS_TOO_MANY,
  * SUBMIT_ABORTED */
 export function checkEnvelope(submission: Submission, limits: EngineOptions): CheckedEnvelope {
   if (typeof submission !== 'object' || submission === null)

@@ -12,11 +12,12 @@ import type { Parts } from '../life/parts.js'
 
 type Carrying = Pick<Parts, 'journal' | 'lanes' | 'options'>
 
-/** Appends the new start, if there is room for it and for as much that is to follow. Returns its
- * position. It names the lane that the message is from:
+/** Appends the new start, if there is room for it and for `followingBytes`. The start names the
+ * lane that the message is from:
  *    1. carried
  *    2. the lane, which no policy names, leaves the table
- *    3. restart: the start names a lane that is not there, for ever */
+ *    3. restart: the start names a lane that is not there, for ever
+ * @returns the position of the start; undefined without room */
 export function appendCarrying(
   { journal, lanes, options }: Carrying,
   { place, carried }: DamagedMessage,
@@ -37,12 +38,14 @@ export function appendCarrying(
   return start
 }
 
+/** The parts of a message that its new start carries. */
 export const carryingOf = (message: ActiveMessage): DamagedMessage => ({
   place: message.place,
   carried: message.carried(),
 })
 
-/** What a recovery would count now: this life among those that attempted it without progress. */
+/** The same with the count of a recovery: this life is one more that attempted the message without
+ * progress. */
 export function carryingNow(message: ActiveMessage): DamagedMessage {
   const { place, carried } = carryingOf(message)
   const { recoveries, attemptNote } = message
@@ -50,8 +53,8 @@ export function carryingNow(message: ActiveMessage): DamagedMessage {
   return { place, carried: { ...carried, recoveries: isCounted ? recoveries + 1 : recoveries } }
 }
 
-/** Gives what was started before `bound` a new start, as far as there is room that the marks of the
- * capture do not need. */
+/** Gives each message that was started before `bound`, a position, a new start. It stops where only
+ * the room is left that the marks of the capture need. */
 export function carryOld(parts: Parts, bound: number): void {
   const { active } = parts
   const marksBytes = marksBytesInJournal(parts)

@@ -8,11 +8,12 @@ import type { Parts } from '../life/parts.js'
 
 type Pinned = Pick<Parts, 'journal' | 'lanes' | 'garbage'>
 
+/** Keeps the message's segments from being recycled, until `unpinSegments`. */
 export function pinSegments(parts: Pinned, message: ActiveMessage): void {
   eachSegment(parts, message, pin)
 }
 
-/** It has given up what it pinned, as of the next capture. */
+/** Releases the message's segments, from the next capture on. */
 export function unpinSegments(parts: Pinned, message: ActiveMessage): void {
   eachSegment(parts, message, release)
 }
@@ -20,15 +21,16 @@ export function unpinSegments(parts: Pinned, message: ActiveMessage): void {
 const pin = (pins: SegmentPins, index: number): void => pins.pin(index)
 const release = (pins: SegmentPins, index: number): void => pins.release(index)
 
-/** How far the runner of its lane has gone on since it was started there, bytes of envelopes or of
- * data: that much may be kept for it alone. */
+/** How far the runner has passed the message in its lane, bytes of envelopes or of data, the larger
+ * of both: that much may be kept for this message alone. */
 export function bytesPassed({ lanes }: Pinned, { place, envelope }: ActiveMessage): number {
   const { runner, dataFloor } = lanes.get(place.lane)
   const data = dataPosition(envelope.data)
   return Math.max(runner.position - place.position, data === nowhere ? 0 : dataFloor - data)
 }
 
-/** Where its data is, is not known: nothing of the lane's data goes while it is there. */
+/** Keeps the segment of an unreadable envelope, and all data of its lane: the place of the
+ * message's data is not known. */
 export function pinDamaged({ journal, lanes, garbage }: Pinned, { lane, position: at }: EnvelopePlace): void {
   const { logs } = lanes.get(lane)
   const log = logs === undefined ? journalLog : envelopesLog(lane)

@@ -12,6 +12,7 @@ import type { Entry } from '../../scheduler/scheduler.js'
 import { addressOf, type Job } from './job.js'
 import type { MessageReader } from '../message/message-reader.js'
 
+/** The request of an entry. Its recipients stand in the order of the entry. */
 export function requestOf(
   { message: job, recipients: indexes, nexthop }: Entry<Job>,
   reader: MessageReader,

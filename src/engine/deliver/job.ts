@@ -33,10 +33,12 @@ export function addressOf({ message, addresses }: Pick<Job, 'message' | 'address
 /** Bands are far apart, so that a message comes before all of a lower band, whatever their ages. */
 const bandOffsetMs: Readonly<Record<Priority, number>> = { high: -1e12, normal: 0, low: 1e12 }
 
-/** In the scheduler's order of time. @param nowMs when it becomes active */
+/** The message's place in the scheduler's order of time, milliseconds.
+ * @param nowMs when it becomes active */
 export const placeOf = ({ envelope: { priority } }: ActiveMessage, nowMs: number): number =>
   nowMs + bandOffsetMs[priority]
 
+/** A new job for a message of which the scheduler has no recipients yet. */
 export const jobOf = (message: ActiveMessage): Job => {
   const { envelope } = message
   const isRead = !namesRecipients(envelope)

@@ -147,20 +147,21 @@ const besideAddressesBytes = 1024 + tagCountMax * (tagBytesMax + 2) + 4 * 3 * na
 export const toldBytesMost = (recipientCount: number, bytesMax: number): number =>
   besideAddressesBytes + Math.min(addressBytes * recipientCount, bytesMax)
 
-/** Bytes that the outcomes of an entry with so many recipients take in the journal, at the most. */
+/** The most bytes that outcomes of an entry with so many recipients take in the journal. */
 export const outcomeBytesMost = (recipientCount: number): number =>
   frameBytes(notesBytesMost(recipientCount) + besideNotesBytes)
 
-/** The same where one thing became of all. */
+/** The most bytes of a deferral of so many recipients, with one status and text for all. */
 export const deferralBytesMost = (recipientCount: number): number =>
   outcomeBytesMost(1) + rangeBytesMost * recipientCount
 
-/** Attempts begin only while there is room for what becomes of one more, whatever that is. */
+/** Has the journal room for the outcomes of one more attempt, whatever they are? */
 export function canRecord(journal: Journal): boolean {
   const bytes = Math.min(outcomeBytesMost(notesMax), journal.grid.segmentBytes / 4)
   return journal.room(bytes, 'accepted mail') === 'yes'
 }
 
+/** Is one of the notes of this kind? */
 export function hasKind(notes: readonly OutcomeNote[], kind: OutcomeNote['kind']): boolean {
   for (const note of notes) if (note.kind === kind) return true
   return false

@@ -12,18 +12,20 @@ import type { Parts } from '../life/parts.js'
 import type { SiteTrouble } from '../../delivery/transport.js'
 import { addressOf, type Job } from './job.js'
 
-/** What an event says of where an outcome comes from. */
+/** The origin of an outcome, for its event. */
 export interface Origin {
-  /** That was asked; it and `nexthop` are '' without an attempt. */
+  /** '' without an attempt, as is `nexthop`. */
   readonly transport: string
   readonly nexthop: string
-  /** One of the attempt's outcomes is a delivery: of which server and session. A note
-   * keeps neither. */
+  /** Outcomes of the attempt: they name the server and the session of a delivery, which notes do
+   * not keep. */
   readonly outcomes?: readonly Outcome[]
 }
 
+/** The origin of an outcome without an attempt. */
 export const nobodyAsked: Origin = { transport: '', nexthop: '' }
 
+/** Emits `delivered`, `deferred` or `failed` for each note. */
 export function tellOutcomes(
   events: QueueEmitter,
   job: Job,

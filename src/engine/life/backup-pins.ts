@@ -3,14 +3,15 @@
  * them at once, and what waited for them goes. */
 import { WaybillError } from '../../errors.js'
 
-/** Of one backup. */
+/** The pin of one backup. */
 export interface BackupPin {
-  /** Aborted when files may have gone: by a disk short of room, or the end of this life. The reason
-   * is a WaybillError. */
+  /** Aborted when files may have been removed: the disk was short of room, or this life has ended.
+   * The reason is a WaybillError. */
   readonly lost: AbortSignal
-  /** The copy is made. @throws the reason by rejection when files may have gone before */
+  /** To be called when the copy is made. @throws by rejection: the reason of `lost`, when the copy
+   * may lack files */
   confirm(): Promise<void>
-  /** Files are not kept any longer. May be called again. */
+  /** Ends the pin: files are no longer kept. May be called again. */
   release(): void
 }
 
@@ -49,5 +50,6 @@ export class BackupPins {
   }
 }
 
+/** The error that ends backups when the disk is short of room. */
 export const backupWithoutRoom = (): WaybillError =>
   new WaybillError('DISK_FULL', 'the disk is short of the room that the backup keeps from being released')

@@ -36,6 +36,7 @@ export function checkPolicy(policy: RetryPolicy): RetryPolicy {
   return policy
 }
 
+/** @throws WaybillError OPTION_INVALID for a transport without `deliver` */
 export function checkTransports(transports: QueueOptions['transports']): void {
   for (const [name, transport] of Object.entries(transports))
     if (typeof transport?.deliver !== 'function')
@@ -44,8 +45,9 @@ export function checkTransports(transports: QueueOptions['transports']): void {
       })
 }
 
-/** A transport that there is not would end each life at its first entry, and limits under its name
- * would limit nothing. */
+/** Checks the scheduler's options. An unknown transport is refused: as `retryTransport` it would
+ * end each life at its first entry, and limits under its name would limit nothing.
+ * @throws WaybillError OPTION_INVALID */
 export function checkScheduler(
   scheduler: NonNullable<QueueOptions['scheduler']>,
   transports: QueueOptions['transports'],
@@ -70,6 +72,7 @@ export function checkScheduler(
 
 const rulesMax = 10_000
 
+/** @returns the limits with patterns in lower case @throws WaybillError OPTION_INVALID */
 export function checkLimits(limits: readonly SendingLimit[]): readonly SendingLimit[] {
   const checked = listOf('limits', limits)
   checked.forEach((limit, i) => {
@@ -90,6 +93,7 @@ export function checkLimits(limits: readonly SendingLimit[]): readonly SendingLi
   return checked.map((limit) => ({ ...limit, pattern: limit.pattern.toLowerCase() }))
 }
 
+/** @returns the replies without blanks around them @throws WaybillError OPTION_INVALID */
 export function checkShaping(shaping: readonly ReplyShaping[]): readonly ReplyShaping[] {
   const checked = listOf('shaping', shaping)
   checked.forEach((each, i) => {

@@ -21,6 +21,7 @@ export interface Suspension extends SuspensionTarget {
   readonly untilAt: number
 }
 
+/** The reason of a deferral by a suspension. */
 export const suspended: DeferReason = {
   status: '4.3.2',
   text: 'an operator has suspended deliveries to this destination',
@@ -29,11 +30,11 @@ export const suspended: DeferReason = {
 /** The name of every transport, or of every nexthop, in a list. */
 export const everyName = '*'
 
-/** A longer name is none of a transport or a host. */
+/** The longest name of a transport or a nexthop, bytes. */
 export const suspendedNameBytesMax = 255
-/** Beside its names, in a record. */
+/** Bytes of a suspension in a record, beside its names. */
 const recordBytes = 24
-/** All of them stand in each checkpoint. */
+/** The most bytes of all suspensions, which stand in each checkpoint. */
 const bytesMost = 32_768
 
 export interface SuspensionsOptions {

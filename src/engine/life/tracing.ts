@@ -56,17 +56,20 @@ export interface CheckpointTrace {
   error?: unknown
 }
 
+/** The channels; README.md has their table. */
 export const accepting: TracingChannel<unknown, AcceptTrace> = tracingChannel('waybill:accept')
 export const attempting: TracingChannel<unknown, AttemptTrace> = tracingChannel('waybill:attempt')
 export const checkpointing: TracingChannel<unknown, CheckpointTrace> = tracingChannel('waybill:checkpoint')
 export const settling: Channel = channel('waybill:settle')
 export const syncing: Channel = channel('waybill:sync')
 
+/** The trace of the last synced write. */
 export const syncOf = ({ syncLastMs, writtenBytes }: Readonly<SyncStatistics>): SyncTrace => ({
   durationMs: syncLastMs,
   writtenBytes,
 })
 
+/** The trace of a message whose recipients all have an outcome. */
 export const settlingOf = ({ envelope, deliveredCount, deferredCount }: ActiveMessage): SettleTrace => ({
   id: envelope.id,
   recipientCount: envelope.recipientCount,
@@ -74,7 +77,7 @@ export const settlingOf = ({ envelope, deliveredCount, deferredCount }: ActiveMe
   deferredCount,
 })
 
-/** A submission may be anything: it is looked at before it is checked. */
+/** Traces `accept`. The submission was not checked yet, so it may be anything. */
 export const traceAccept = <T extends { readonly id: string }>(
   submission: {
     readonly sender: string
@@ -95,7 +98,8 @@ export const traceAccept = <T extends { readonly id: string }>(
 /** Attempts under way that somebody traces. */
 const traces = new WeakMap<object, AttemptTrace>()
 
-/** @param entry by which its end is known @param begin calls the transport, maybe to its answer */
+/** Traces the beginning of an attempt. @param entry by which `traceAnswer` finds it @param begin
+ * calls the transport, maybe to its answer */
 export function traceAttempt(entry: object, trace: AttemptTrace, begin: () => void): void {
   traces.set(entry, trace)
   // A transport that answers at once ends the attempt within its beginning.
@@ -103,6 +107,7 @@ export function traceAttempt(entry: object, trace: AttemptTrace, begin: () => vo
   attempting.end.publish(trace)
 }
 
+/** Traces the end of an attempt, if its beginning was traced. */
 export function traceAnswer(entry: object, outcomes: readonly Outcome[]): void {
   if (!attempting.hasSubscribers) return
   const traced = traces.get(entry)

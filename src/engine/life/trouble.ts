@@ -9,15 +9,16 @@ import type { Parts } from './parts.js'
 const soonMs = 60_000
 const lateMs = 3_600_000
 
-/** What does not verify stays so. */
+/** Codes of trouble that does not go away. */
 const lasting: readonly ErrorCode[] = ['LOG_CORRUPT', 'DATA_CORRUPT', 'MESSAGE_TOO_LARGE']
 
-/** A device, a full disk or a policy may be better soon. What lasts is looked at because a message
- * is too old one day, and needs less to be ended then than to be put off. */
+/** Milliseconds until a message in trouble is looked at again: soon where a device, a full disk
+ * or a policy may be better. Lasting trouble is looked at, too: one day the message is too old,
+ * and to end it needs less than to defer it. */
 export const lookAgainMs = (error: unknown): number =>
   isWaybillError(error) && !lasting.includes(error.code) ? soonMs : lateMs
 
-/** Emits a warning. What is none of our errors is a mistake of ours about this message. */
+/** Emits a `warning`. An error that is no WaybillError is a mistake of ours: SETTLE_DEFECT. */
 export function tellTrouble({ events }: Pick<Parts, 'events'>, id: MessageId, error: unknown): void {
   if (isWaybillError(error)) events.emit('warning', { code: error.code, message: error.message, id })
   else {
@@ -26,5 +27,6 @@ export function tellTrouble({ events }: Pick<Parts, 'events'>, id: MessageId, er
   }
 }
 
+/** The error of a full disk. @param what has no room, in words */
 export const diskFull = (what: string): WaybillError =>
   new WaybillError('DISK_FULL', `the disk is too full for ${what}`)

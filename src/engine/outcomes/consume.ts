@@ -16,15 +16,15 @@ import type { Consumer, Outcomes } from './outcomes.js'
 import type { QueueOutcome } from '../../record/outcome.js'
 
 export interface OutcomesRequest {
-  /** Its name, 1 … 64 bytes. The queue keeps its cursor, and its outcomes, from the first call on,
-   * in all lives, until `forgetConsumer`. Default: outcomes are recorded while the iteration goes
-   * on. */
+  /** Name of the consumer, 1 … 64 bytes. From its first call on the queue keeps its cursor and the
+   * outcomes behind it, in all lives, until `forgetConsumer`. Default: no name; outcomes are
+   * recorded while the iteration goes on. */
   readonly consumer?: string
-  /** The number of the first outcome that is wanted. Default: behind the consumer's cursor; without
-   * a consumer, what happens from now on. */
+  /** Number of the first outcome. Default: the one behind the consumer's cursor; without a name,
+   * the next one that happens. */
   readonly from?: number
-  /** The consumer says what it is done with by `acknowledge`, for one behind a network; asking for
-   * the next outcome says nothing then. Default: no. */
+  /** The consumer acknowledges outcomes by `acknowledge` alone, and not by asking for the next one:
+   * for a consumer behind a network. Default: false. */
   readonly acknowledges?: boolean
   /** Ends the iteration. */
   readonly signal?: AbortSignal | undefined
@@ -40,7 +40,7 @@ export interface OutcomeGap {
 }
 
 export interface OutcomeBatchesRequest extends OutcomesRequest {
-  /** Items of a batch at the most, 1 … 1000. Default 100. */
+  /** The most items of a batch, 1 … 1000. Default 100. */
   readonly max?: number
 }
 
@@ -311,16 +311,19 @@ const consumerNamed = (outcomes: Outcomes, name: string | undefined): Consumer |
 
 export interface ConsumerStatus {
   readonly name: string
+  /** Number of the last outcome that the consumer has acknowledged; 0: none. */
   readonly cursor: number
+  /** Number of the last outcome recorded; 0: none. */
   readonly last: number
 }
 
+/** The consumers whose names are durable. */
 export const statusOf = (outcomes: Outcomes): ConsumerStatus[] =>
   [...outcomes.consumers].flatMap(({ name, cursor, isKept }) =>
     name !== undefined && isKept ? [{ name, cursor, last: outcomes.number }] : [],
   )
 
-/** A consumer is done with all outcomes up to this number. @returns false when there is none
+/** Acknowledges all outcomes up to this number. @returns false when there is no such consumer
  * @throws WaybillError OPTION_INVALID for a number that no outcome has */
 export async function acknowledge(
   outcomes: Outcomes,
@@ -337,7 +340,8 @@ export async function acknowledge(
   return true
 }
 
-/** @throws WaybillError OPTION_INVALID while it is consuming */
+/** Removes a consumer, durably. @returns false when there is no such consumer
+ * @throws WaybillError by rejection: OPTION_INVALID while it is consuming */
 export async function forget(outcomes: Outcomes, life: ConsumingLife, name: string): Promise<boolean> {
   life.check()
   await life.orEnd(outcomes.restored)

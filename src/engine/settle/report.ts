@@ -192,6 +192,7 @@ export function appendReport(
   journal.want()
 }
 
+/** Emits `reported` for a report that was appended. */
 export function tellReport(
   { events }: Parts,
   { envelope }: ActiveMessage,
@@ -205,7 +206,7 @@ export function tellReport(
     })
 }
 
-/** A report that was overtaken is not used: neither is its file. */
+/** Removes the spool file of a report that is not appended after all. */
 export async function discardReport({ spool, life }: Parts, written: Report | undefined): Promise<void> {
   if (written?.spool === undefined || life.isOver) return
   await spool.giveUp(written.spool)
