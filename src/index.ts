@@ -102,10 +102,10 @@ export type {
   TransportParameters,
 } from './scheduler/parameters.js'
 export { fixedRetry } from './policy/fixed-retry.js'
-export type { ReplyShaping, SendingLimit } from './policy/sending-limits.js'
+export type { ReplyShaping, SendingLimit } from './policy/rate-limits.js'
 export { postfixRetry, type PostfixRetryOptions } from './policy/postfix-retry.js'
 export type { RetryDecision, RetryPolicy, RetryState } from './policy/retry-policy.js'
-export type { DeliveryLimits } from './policy/delivery-limits.js'
+export type { DeliveryLimits } from './policy/concurrency-limits.js'
 export type { Glob, GlobToken } from './policy/glob.js'
 export type { PolicyProblem, ZmailerClause } from './policy/zmailer-clauses.js'
 export type { SettingName, ZmailerSettings } from './policy/zmailer-clauses.js'

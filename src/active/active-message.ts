@@ -11,7 +11,7 @@ import { askedOfEach, asksFor } from '../record/dsn.js'
 import { withoutRecipients, type Envelope } from '../record/envelope.js'
 import { condensed, type OutcomeKind, type OutcomeNote } from '../record/outcome-note.js'
 import type { Carried } from '../record/start.js'
-import type { Turns } from './turns.js'
+import type { LimitTurns } from './limit-turns.js'
 
 export type RecipientState = 'pending' | OutcomeKind
 
@@ -64,7 +64,7 @@ export class ActiveMessage {
   /** Somebody asked for mail to this nexthop, or for all of it: it was started for that. */
   askedFor: { readonly nexthop: string | undefined } | undefined = undefined
   /** Deliveries of it that wait for their turns under a limit; kept when it is attempted again. */
-  turns: Turns | undefined = undefined
+  turns: LimitTurns | undefined = undefined
   /** Its message in the scheduler, while it is there. */
   job: object | undefined = undefined
   /** Its data, while they are being read for several attempts. */

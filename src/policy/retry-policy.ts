@@ -4,7 +4,7 @@
  * Policies are pure; the engine asks anew after every attempt, so nothing about retrying is
  * frozen in the queue. */
 import type { Prng } from '../base/prng.js'
-import type { DeliveryLimits } from './delivery-limits.js'
+import type { DeliveryLimits } from './concurrency-limits.js'
 
 export interface RetryState {
   /** Attempts that were made, ≥ 1. */

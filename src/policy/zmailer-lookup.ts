@@ -3,7 +3,7 @@
  * clause with a command has been applied; what no clause sets has the documented default. A cached
  * answer equals that of the clauses.
  * @see ZMailer manual, chapter Scheduler, Clause selection */
-import type { DeliveryLimits } from './delivery-limits.js'
+import type { DeliveryLimits } from './concurrency-limits.js'
 import { globMatches } from './glob.js'
 import type { SettingName, ZmailerClause, ZmailerSettings } from './zmailer-clauses.js'
 

@@ -2,7 +2,7 @@
  * Invariant: a recipient that a batch gave to the scheduler comes out exactly once: in an entry
  * that `next` returns, or in `deferred`, or (when its message is withdrawn) not at all. */
 
-import type { DeliveryLimits } from '../policy/delivery-limits.js'
+import type { DeliveryLimits } from '../policy/concurrency-limits.js'
 
 export interface SchedulerRecipient {
   /** Its number within the message. */
@@ -68,7 +68,7 @@ export type DestinationState =
       readonly order?: { readonly transport?: string | undefined; readonly nexthop?: string | undefined }
     }
 
-/** What keeps mail for a site waiting (policy/sending-limits.ts). */
+/** What keeps mail for a site waiting (policy/rate-limits.ts). */
 export interface WaitingLimit {
   /** `reply`: the site has asked for patience, `order`: an operator has slowed it, and `name` is
    * its nexthop. */

@@ -3,7 +3,7 @@
  * destination has for it. Destinations with the same bounds have one object here, so that a count
  * that is full takes all of them out of the transport's sums without a walk.
  * @see ZMailer manual, Scheduler: maxring, maxchannel, maxta; SCHEDULER.md, Beyond Postfix */
-import type { DeliveryLimits } from '../policy/delivery-limits.js'
+import type { DeliveryLimits } from '../policy/concurrency-limits.js'
 import { releaseAll } from './blockers.js'
 import type { Destination } from './destination.js'
 import type { SchedulerState } from './state.js'

@@ -10,7 +10,7 @@ import type { Damage } from './damages.js'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const parts = [
   'src/base',
-  'src/policy/delivery-limits.ts',
+  'src/policy/concurrency-limits.ts',
   'src/scheduler',
   'src/errors.ts',
   'tools/conformance-replay.ts',

@@ -2,7 +2,7 @@
  * Checks on every step what must hold for each: windows, process limits, shared bounds, recipients
  * per entry, the memory bound, every recipient at most once. */
 import { assert } from '../../src/base/assert.js'
-import type { DeliveryLimits } from '../../src/policy/delivery-limits.js'
+import type { DeliveryLimits } from '../../src/policy/concurrency-limits.js'
 import {
   type DeferReason,
   type DeliveryReport,

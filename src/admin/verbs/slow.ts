@@ -4,7 +4,7 @@ import { checkOptionNames, integerOption } from '../../base/options.js'
 import type { OpenedEngine } from '../../engine/open.js'
 import { WaybillError } from '../../errors.js'
 import { rateCountMax, rateMsMax, type Rate } from '../../policy/rate.js'
-import { orderedMax } from '../../policy/sending-limits.js'
+import { orderedMax } from '../../policy/rate-limits.js'
 import { checkNames, checkTransport } from './suspend.js'
 
 export interface SlowOptions extends Rate {

@@ -2,8 +2,8 @@
 import type { Clock } from '../../base/clock.js'
 import { comparableDomain } from '../../base/mail-address.js'
 import type { DestinationSnapshot } from '../../scheduler/scheduler.js'
-import { siteKey } from '../../policy/sending-limits.js'
-import type { LimitedSite } from './limited.js'
+import { siteKey } from '../../policy/rate-limits.js'
+import type { LimitedSite } from './rate-limiter.js'
 import { everyName, type Suspension, type Suspensions } from '../life/suspensions.js'
 
 /** The scheduler goes by the monotonic clock. */

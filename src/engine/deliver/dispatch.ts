@@ -21,13 +21,13 @@ import {
   type TransportSnapshot,
 } from '../../scheduler/scheduler.js'
 import type { Rate } from '../../policy/rate.js'
-import type { SlowedNexthop } from '../../policy/sending-limits.js'
+import type { SlowedNexthop } from '../../policy/rate-limits.js'
 import type { Progress } from '../accept/settling-pace.js'
 import { Caution } from './caution.js'
 import { requestOf, traceOf } from './delivery-request.js'
 import { byWallClock, withLimits, withSuspensions } from './destinations-now.js'
 import { Gate } from './gate.js'
-import { Limited } from './limited.js'
+import { RateLimiter } from './rate-limiter.js'
 import { jobOf, placeOf, type Job } from './job.js'
 import {
   appendOutcomes,
@@ -69,7 +69,7 @@ export class Dispatch {
   readonly gate: Gate
   readonly #caution: Caution
   readonly #suspects: Suspects
-  readonly #limited: Limited
+  readonly #rateLimiter: RateLimiter
   readonly #parts: Parts
   readonly #callbacks: DispatchCallbacks
   readonly #scheduler: Scheduler<Job>
@@ -102,7 +102,7 @@ export class Dispatch {
     this.#told = new ToldRoom(parts.journal, parts.outcomes)
     this.gate = new Gate(parts, () => this.wake())
     this.#caution = new Caution(parts)
-    this.#limited = new Limited(parts)
+    this.#rateLimiter = new RateLimiter(parts)
     this.#suspects = new Suspects(
       parts,
       (message) => this.admit(message),
@@ -139,7 +139,7 @@ export class Dispatch {
     const scheduler = schedulerOptionsOf(checkedChange(options, change))
     this.#scheduler.checkReconfiguration(scheduler)
     takeUp(options, change)
-    if (this.#limited.renew()) this.#asked.push(() => this.#callbacks.onLimits())
+    if (this.#rateLimiter.renew()) this.#asked.push(() => this.#callbacks.onLimits())
     for (const [name, transport] of Object.entries(change.transports ?? {})) this.#add(name, transport)
     this.#asked.push((nowMs) => {
       this.#scheduler.reconfigure(scheduler)
@@ -177,7 +177,7 @@ export class Dispatch {
   destinations(): readonly DestinationSnapshot[] {
     const { suspensions, options } = this.#parts
     const { clock } = options
-    const known = withLimits(this.#scheduler.destinations(), this.#limited.sites(clock.monotonicMs()))
+    const known = withLimits(this.#scheduler.destinations(), this.#rateLimiter.sites(clock.monotonicMs()))
     return withSuspensions(byWallClock(known, clock), suspensions)
   }
 
@@ -189,7 +189,7 @@ export class Dispatch {
    * listener resumes may be forgotten before its first use: two windows for one site.
    * @returns false when there is nothing to resume */
   resume(transport: string, name: string): boolean {
-    const isSlow = this.#limited.unslow(transport, name)
+    const isSlow = this.#rateLimiter.unslow(transport, name)
     const isResting = this.#scheduler.isResting(transport, name)
     if (isSlow) this.#asked.push(() => this.#callbacks.onLimits())
     if (isResting) this.#asked.push((nowMs) => this.#scheduler.resume(transport, name, nowMs))
@@ -199,7 +199,7 @@ export class Dispatch {
 
   /** An operator asks for it. @returns false: too many are slowed */
   slow(site: SlowedNexthop, rate: Rate, forMs: number): boolean {
-    return this.#limited.slow(site, rate, forMs)
+    return this.#rateLimiter.slow(site, rate, forMs)
   }
 
   /** What waits for a destination that is suspended is deferred, behind this step. */
@@ -289,7 +289,7 @@ export class Dispatch {
       if (isOver(entry.message.message.envelope.terms, this.#running.wallMs)) this.#pass(entry)
       else if (reason !== undefined) this.#takeBack(entry, reason, nowMs)
       else if (known !== undefined) this.#begin(entry)
-      else if (this.#limited.keeps(entry, nowMs)) this.#scheduler.report(entry, 'untried', nowMs)
+      else if (this.#rateLimiter.keeps(entry, nowMs)) this.#scheduler.report(entry, 'untried', nowMs)
       else if (!this.#caution.keeps(entry)) this.#begin(entry)
     }
     this.#running = undefined
@@ -346,7 +346,7 @@ export class Dispatch {
     if (report.defect !== undefined) tellDefect(this.#parts.events, message, transport, report.defect)
     const isDeferred = hasKind(notes, 'deferred')
     const nowMs = this.#running?.monotonicMs ?? options.clock.monotonicMs()
-    if (isDeferred) this.#limited.reported(entry, notes, nowMs)
+    if (isDeferred) this.#rateLimiter.reported(entry, notes, nowMs)
     const deadUntilMs = this.#scheduler.report(
       entry,
       report.site !== undefined ? 'site' : isDeferred ? 'defer' : 'ok',

@@ -5,7 +5,7 @@
 import { thrownText } from '../../base/realms.js'
 import { notAwaited } from '../../delivery/call-listener.js'
 import type { Prng } from '../../base/prng.js'
-import type { DeliveryLimits } from '../../policy/delivery-limits.js'
+import type { DeliveryLimits } from '../../policy/concurrency-limits.js'
 import type { RetryDecision, RetryPolicy, RetryState } from '../../policy/retry-policy.js'
 
 export class CurrentPolicy implements Omit<RetryPolicy, 'limitsFor'> {

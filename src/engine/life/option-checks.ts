@@ -4,7 +4,7 @@ import { WaybillError } from '../../errors.js'
 import { parseGlob } from '../../policy/glob.js'
 import type { RetryPolicy } from '../../policy/retry-policy.js'
 import { rateCountMax, rateMsMax } from '../../policy/rate.js'
-import { limitKinds, type ReplyShaping, type SendingLimit } from '../../policy/sending-limits.js'
+import { limitKinds, type ReplyShaping, type SendingLimit } from '../../policy/rate-limits.js'
 import { checkedParameters } from '../../scheduler/parameter-bounds.js'
 import type { QueueOptions } from './options.js'
 

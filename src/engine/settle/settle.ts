@@ -5,7 +5,7 @@
 import type { Timer } from '../../base/clock.js'
 import { Ring } from '../../base/ring.js'
 import type { ActiveMessage } from '../../active/active-message.js'
-import type { Turn } from '../../active/turns.js'
+import type { Turn } from '../../active/limit-turns.js'
 import { isWaybillError } from '../../errors.js'
 import type { Lane } from '../../lane/lane.js'
 import { isEarly, isOver, type EnvelopeTerms } from '../../record/terms.js'

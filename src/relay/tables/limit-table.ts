@@ -5,7 +5,7 @@ import { WaybillError, type Place } from '../../errors.js'
 import { readDuration } from '../../policy/duration.js'
 import { GlobError, parseGlob } from '../../policy/glob.js'
 import { rateExamples, readRate, type Rate } from '../../policy/rate.js'
-import { limitKinds, type ReplyShaping, type SendingLimit } from '../../policy/sending-limits.js'
+import { limitKinds, type ReplyShaping, type SendingLimit } from '../../policy/rate-limits.js'
 import { tableLines } from './table-lines.js'
 
 /** Lines `nexthop mx.example.net 10/second`.

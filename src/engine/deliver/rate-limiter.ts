@@ -4,11 +4,11 @@
  * where many do, and gives its place among the active to others (settle/settle.ts).
  * Without limits this costs one comparison for each delivery. */
 import type { ActiveMessage } from '../../active/active-message.js'
-import { Turns } from '../../active/turns.js'
+import { LimitTurns } from '../../active/limit-turns.js'
 import { safeThrownText } from '../../delivery/outcome.js'
 import type { Rate } from '../../policy/rate.js'
 import type { Coming } from '../../policy/rate-bucket.js'
-import { SendingLimits, siteKey, type SlowedNexthop } from '../../policy/sending-limits.js'
+import { SendingLimits, siteKey, type SlowedNexthop } from '../../policy/rate-limits.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import { tagsOf } from '../../record/terms.js'
 import type { Entry, WaitingLimit } from '../../scheduler/scheduler.js'
@@ -44,7 +44,7 @@ const byOperator = 'an operator has slowed it'
 const areTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
 
-export class Limited {
+export class RateLimiter {
   readonly #parts: Parts
   #limits: SendingLimits
   /** Of the options that it is made of. */
@@ -127,7 +127,7 @@ export class Limited {
     if (wait === undefined) return false
     const untilMs = nowMs + wait.waitMs
     this.#note(transport, nexthop, { ...wait.limit, untilMs }, nowMs)
-    message.turns ??= new Turns()
+    message.turns ??= new LimitTurns()
     const turn = { transport, nexthop, untilMs }
     if (isSurplus) message.turns.lookAt(turn)
     else message.turns.give(site, turn)

@@ -1,11 +1,11 @@
 /** Turns of a message: few, whatever its deliveries. */
 import { expect, test } from 'vitest'
-import { Turns, turnsMax } from '../../src/active/turns.js'
+import { LimitTurns, turnsMax } from '../../src/active/limit-turns.js'
 
 const transport = 'out'
 
 /** An attempt in which each of so many sites has to wait. @returns those that got a turn */
-function attempt(turns: Turns, siteCount: number, nowMs: number): number {
+function attempt(turns: LimitTurns, siteCount: number, nowMs: number): number {
   let given = 0
   turns.begin(nowMs)
   for (let n = 0; n < siteCount; n++) {
@@ -21,7 +21,7 @@ function attempt(turns: Turns, siteCount: number, nowMs: number): number {
 }
 
 test('however many deliveries of a message wait, few have turns, and it is attempted for the others', () => {
-  const turns = new Turns()
+  const turns = new LimitTurns()
   for (const nowMs of [0, 100, 200]) {
     expect(attempt(turns, 1000, nowMs)).toBe(turnsMax)
     expect(turns.first).toMatchObject({ untilMs: nowMs + 500 })
@@ -29,7 +29,7 @@ test('however many deliveries of a message wait, few have turns, and it is attem
 })
 
 test('a message of which a delivery waits has a first turn, though none of those before asks again', () => {
-  const turns = new Turns()
+  const turns = new LimitTurns()
   attempt(turns, turnsMax, 0)
   turns.begin(0)
   expect(turns.isFull).toBe(false)

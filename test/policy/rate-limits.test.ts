@@ -1,12 +1,7 @@
 /** Limits on what is sent in a time: rates hold, memory is bounded, replies slow a site. */
 import { expect, test } from 'vitest'
 import { seededPrng } from '../../src/base/prng.js'
-import {
-  bucketsMax,
-  orderedMax,
-  SendingLimits,
-  type LimitedDelivery,
-} from '../../src/policy/sending-limits.js'
+import { bucketsMax, orderedMax, SendingLimits, type LimitedDelivery } from '../../src/policy/rate-limits.js'
 import { limitsIn, shapingIn, shapingUsual } from '../../src/relay/tables/limit-table.js'
 
 const to = (nexthop: string, more: Partial<LimitedDelivery> = {}): LimitedDelivery => ({

@@ -13,7 +13,7 @@ export interface Turn {
   readonly nexthop: string
 }
 
-export class Turns {
+export class LimitTurns {
   /** Given since the message was attempted. Of a site several, where its recipients are too many
    * for one delivery. */
   #given = new Map<string, number[]>()
