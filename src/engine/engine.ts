@@ -16,7 +16,7 @@ import { Outliving } from './checkpoint/outliving.js'
 import type { Parts } from './life/parts.js'
 import { Reclaim } from './checkpoint/reclaim.js'
 import { SegmentCleaner } from './cleaning/segment-cleaner.js'
-import { recollect, type Recollection } from './recover/recollection.js'
+import { readState, type RecoveredState } from './recover/recovered-state.js'
 import { recover, type RecoveryFacts } from './recover/recover.js'
 import { SecondReading } from './recover/second-reading.js'
 import { Settle } from './settle/settle.js'
@@ -43,14 +43,14 @@ export class Engine {
   readonly #facts: EngineFacts
   #recovering = true
   #isFullTold = false
-  #recollection: Recollection | undefined
+  #recoveredState: RecoveredState | undefined
   #recovered: Promise<void> | undefined
 
   /** @param recollection where it was read before mail is accepted */
-  constructor(parts: Parts, facts: EngineFacts, recollection: Recollection | undefined) {
+  constructor(parts: Parts, facts: EngineFacts, recoveredState: RecoveredState | undefined) {
     this.#parts = parts
     this.#facts = facts
-    this.#recollection = recollection
+    this.#recoveredState = recoveredState
     const { active, options } = parts
     const progress = () => this.dispatch.progress()
     this.accept = new Accept(parts, { progress, onAccepted: () => this.#wakeLater() })
@@ -250,13 +250,13 @@ export class Engine {
     const startedAt = options.clock.monotonicMs()
     const { cutBytes } = this.#facts
     this.#parts.journal.endRecovery(true)
-    const recollection = this.#recollection ?? (await this.#recollect())
-    this.#recollection = undefined
+    const recoveredState = this.#recoveredState ?? (await this.#readState())
+    this.#recoveredState = undefined
     const { keys, outcomes } = this.#parts
-    for (const restored of [keys.restore(recollection.keyed), outcomes.restore()])
+    for (const restored of [keys.restore(recoveredState.keyed), outcomes.restore()])
       if (restored !== undefined) await restored
     const roomChange = (): Promise<void> => this.reclaim.roomChange()
-    const { messages, unread } = await recover(this.#parts, this.#facts, recollection, roomChange)
+    const { messages, unread } = await recover(this.#parts, this.#facts, recoveredState, roomChange)
     life.check()
     await this.checkpointer.run()
     life.check()
@@ -278,11 +278,11 @@ export class Engine {
     events.emit('recovered', { messageCount: messages.length, cutBytes, durationMs })
   }
 
-  #recollect(): Promise<Recollection> {
+  #readState(): Promise<RecoveredState> {
     const { journal, lanes, options } = this.#parts
     const { checkpoint, tailEnd, spools } = this.#facts
     const envelopesOf = (lane: number): SegmentFiles => lanes.get(lane).logs!.envelopes.files
-    return recollect({ journal, envelopesOf }, checkpoint, tailEnd, spools, options.layout === 'single')
+    return readState({ journal, envelopesOf }, checkpoint, tailEnd, spools, options.layout === 'single')
   }
 
   /** Drops timers and tells everybody who waits; writes nothing. */

@@ -36,7 +36,7 @@ import { openLanes, openNewLane } from './recover/open-lanes.js'
 import { Ownership } from './life/ownership.js'
 import { engineOptions, inlineBytesMost, type EngineOptions, type QueueOptions } from './life/options.js'
 import type { Parts } from './life/parts.js'
-import { recollectFirst, withoutSpools } from './recover/recollection.js'
+import { readStateFirst, withoutSpools } from './recover/recovered-state.js'
 import { Spool } from './message/spool.js'
 
 export interface OpenedEngine {
@@ -137,7 +137,7 @@ async function begin(
 ): Promise<OpenedEngine> {
   const clock = new LifeClock(given.clock, tail.sealedAtMs)
   const spools = (await disk.list(spoolDirectory)).map(spoolNumberOf).filter((number) => number !== undefined)
-  const recollection = await recollectFirst(disk, header, tail, spools, given.layout === 'single')
+  const recoveredState = await readStateFirst(disk, header, tail, spools, given.layout === 'single')
 
   const events = new QueueEmitter()
   const patient = patientDisk(disk, clock, ({ code, message }) =>
@@ -185,7 +185,7 @@ async function begin(
   const { journal, checkpoint, firstPosition } = opened
   if (whenCertain !== undefined) await whenCertain(patient)
   // A life that came to no checkpoint has begun a batch behind the one that retires them.
-  const directories = await laneDirectories(disk, checkpoint, recollection === undefined)
+  const directories = await laneDirectories(disk, checkpoint, recoveredState === undefined)
   const opener = { options, header, life: opened.life, garbage, callbacks }
   const lanes = await openLanes(opener, completion, checkpoint, tail.end, firstPosition, directories)
   const spool = new Spool(
@@ -269,7 +269,7 @@ async function begin(
     openLane: (positions: LanePositions) => openNewLane(opener, positions),
   }
   const facts = { life: opened.life, checkpoint, tailEnd: tail.end, cutBytes: tail.cutBytes, spools }
-  engine = new Engine(parts, facts, recollection && (await withoutSpools(spool, recollection)))
+  engine = new Engine(parts, facts, recoveredState && (await withoutSpools(spool, recoveredState)))
   life.check()
   opened.begin()
   const { spared } = directories

@@ -33,7 +33,7 @@ export const damageMutations: readonly Mutation[] = [
   one(
     'segment-taken-for-batch',
     'a life that has a segment and no batch in it has put none behind the last one',
-    'engine/recover/recollection.js',
+    'engine/recover/recovered-state.js',
     'checkpoint.life === tail.begunLife',
     'checkpoint.life === tail.life',
   ),

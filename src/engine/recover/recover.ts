@@ -14,7 +14,7 @@ import type { WorkingMessage } from '../../recovery/working-set.js'
 import { appendCarrying, carryingOf } from '../checkpoint/carry.js'
 import { pinDamaged, pinSegments } from '../checkpoint/pinning.js'
 import type { Parts } from '../life/parts.js'
-import type { Recollection } from './recollection.js'
+import type { RecoveredState } from './recovered-state.js'
 import { isPassing } from './second-reading.js'
 
 export interface Recovered {
@@ -34,15 +34,15 @@ export interface RecoveryFacts {
 export async function recover(
   parts: Parts,
   { checkpoint, tailEnd }: RecoveryFacts,
-  recollection: Recollection,
+  recoveredState: RecoveredState,
   roomChange: () => Promise<void>,
 ): Promise<Recovered> {
-  await letGo(parts, tailEnd, recollection)
-  restoreLanes(parts, checkpoint, recollection)
+  await letGo(parts, tailEnd, recoveredState)
+  restoreLanes(parts, checkpoint, recoveredState)
   const messages: ActiveMessage[] = []
   const damaged: { readonly working: WorkingMessage; readonly error: WaybillError }[] = []
   const unread: DamagedMessage[] = []
-  for (const working of recollection.working.messages) {
+  for (const working of recoveredState.working.messages) {
     const revived = await revive(parts, working)
     if (revived instanceof ActiveMessage) messages.push(revived)
     else damaged.push({ working, error: revived })
@@ -69,7 +69,7 @@ export async function recover(
 async function letGo(
   { journal, spool }: Parts,
   tailEnd: Position,
-  { needlessSpools }: Recollection,
+  { needlessSpools }: RecoveredState,
 ): Promise<void> {
   if (needlessSpools.size === 0) return
   await journal.whenDurable(position(tailEnd + 1))
@@ -77,7 +77,7 @@ async function letGo(
 }
 
 /** Runners go on behind what was started, and skip what was started out of order. */
-function restoreLanes({ lanes }: Parts, checkpoint: Checkpoint, { working, marks }: Recollection): void {
+function restoreLanes({ lanes }: Parts, checkpoint: Checkpoint, { working, marks }: RecoveredState): void {
   for (const { lane: number } of checkpoint.lanes) {
     const lane = lanes.get(number)
     const trace = working.lanes.get(number)

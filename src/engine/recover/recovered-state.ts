@@ -17,7 +17,7 @@ import { readMarks, readSuffix, type KeyedEnvelope } from '../../recovery/read-s
 import type { WorkingSet } from '../../recovery/working-set.js'
 import type { Spool } from '../message/spool.js'
 
-export interface Recollection {
+export interface RecoveredState {
   readonly working: WorkingSet
   /** By lane, those that the checkpoint knows of and the runner has not passed. Of a lane whose
    * records cannot be read there are none. */
@@ -27,7 +27,7 @@ export interface Recollection {
   readonly keyed: readonly KeyedEnvelope[]
 }
 
-export interface RecollectionLogs {
+export interface RecoveryLogs {
   readonly journal: Pick<Journal, 'read' | 'files'>
   /** Of a lane with separate logs. */
   readonly envelopesOf: (lane: number) => SegmentFiles
@@ -37,13 +37,13 @@ export interface RecollectionLogs {
  * existed then
  * @param isSingle the layout has one log for everything
  * @throws WaybillError LOG_CORRUPT */
-export async function recollect(
-  { journal, envelopesOf }: RecollectionLogs,
+export async function readState(
+  { journal, envelopesOf }: RecoveryLogs,
   checkpoint: Checkpoint,
   tailEnd: Position,
   spools: readonly number[],
   isSingle: boolean,
-): Promise<Recollection> {
+): Promise<RecoveredState> {
   const unclear = spools.filter(
     (number) => number > checkpoint.spoolHighest || checkpoint.spoolPending.includes(number),
   )
@@ -85,13 +85,13 @@ export async function recollect(
  *    3. restart unlinks its file at once, killed
  *    4. rot in that of the finish
  * @throws WaybillError LOG_CORRUPT */
-export async function recollectFirst(
+export async function readStateFirst(
   disk: Disk,
   header: QueueHeader,
   tail: JournalTail,
   spools: readonly number[],
   isSingle: boolean,
-): Promise<Recollection | undefined> {
+): Promise<RecoveredState | undefined> {
   const checkpoint = tail.checkpoint && decodeCheckpoint(tail.checkpoint)
   if (checkpoint === undefined || checkpoint.life === tail.begunLife) return undefined
   const files = journalFiles(disk, header)
@@ -104,7 +104,7 @@ export async function recollectFirst(
   }
   try {
     const journal = { files, read: reader.read.bind(reader) }
-    return await recollect({ journal, envelopesOf }, checkpoint, tail.end, spools, isSingle)
+    return await readState({ journal, envelopesOf }, checkpoint, tail.end, spools, isSingle)
   } finally {
     for (const log of opened) await log.forgetAll()
   }
@@ -115,8 +115,8 @@ export async function recollectFirst(
  * @param spool of a life whose journal is open: there is a batch behind the one that says that they
  * are not needed
  * @returns what is left to be done */
-export async function withoutSpools(spool: Spool, recollection: Recollection): Promise<Recollection> {
-  for (const number of recollection.needlessSpools) await spool.unlink(number)
+export async function withoutSpools(spool: Spool, recoveredState: RecoveredState): Promise<RecoveredState> {
+  for (const number of recoveredState.needlessSpools) await spool.unlink(number)
   await spool.syncNames()
-  return { ...recollection, needlessSpools: new Set() }
+  return { ...recoveredState, needlessSpools: new Set() }
 }
