@@ -57,7 +57,7 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
   clock: [
     'test/policy/{glob,zmailer-cost}.test.ts',
     'test/admin/verbs/flush.test.ts',
-    'test/engine/checkpoint/outliving.test.ts',
+    'test/engine/checkpoint/delayed-unlinks.test.ts',
     'test/relay/dkim/author-domain.test.ts',
     'test/relay/metrics-listener.test.ts',
     'test/relay/dns/{dns-questions,mail-hosts}.test.ts',

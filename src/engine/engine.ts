@@ -12,7 +12,7 @@ import { Schedule } from './schedule/schedule.js'
 import { Dispatch } from './deliver/dispatch.js'
 import { Intake } from './start/intake.js'
 import { Orders, type Order, stopsAttempts } from './settle/orders.js'
-import { Outliving } from './checkpoint/outliving.js'
+import { DelayedUnlinks } from './checkpoint/delayed-unlinks.js'
 import type { Parts } from './life/parts.js'
 import { Reclaim } from './checkpoint/reclaim.js'
 import { SegmentCleaner } from './cleaning/segment-cleaner.js'
@@ -38,7 +38,7 @@ export class Engine {
   readonly reclaim: Reclaim
   readonly #schedule: Schedule
   readonly #orders = new Orders()
-  readonly #outliving: Outliving
+  readonly #delayedUnlinks: DelayedUnlinks
   readonly #parts: Parts
   readonly #facts: EngineFacts
   #recovering = true
@@ -55,7 +55,7 @@ export class Engine {
     const progress = () => this.dispatch.progress()
     this.accept = new Accept(parts, { progress, onAccepted: () => this.#wakeLater() })
     this.reclaim = new Reclaim(parts)
-    this.#outliving = new Outliving(parts.journal, () => this.reclaim.isFull)
+    this.#delayedUnlinks = new DelayedUnlinks(parts.journal, () => this.reclaim.isFull)
     this.settle = new Settle(parts, this.#orders, {
       untrustedMax: options.activeCountMax,
       isFull: () => this.reclaim.isFull,
@@ -74,7 +74,7 @@ export class Engine {
         //    2. nothing more to say, for ever
         //    3. its file is the room that new mail lacks
         this.checkpointer.wantAgain()
-        return this.#outliving.oneMore()
+        return this.#delayedUnlinks.oneMore()
       },
       onUnlinked: () => this.checkpointer.wantAgain(),
       goOn: (message) => this.#goOn(message),
@@ -145,7 +145,7 @@ export class Engine {
     this.accept.durable(end)
     this.dispatch.durable()
     this.#parts.outcomes.copy()
-    this.#outliving.look()
+    this.#delayedUnlinks.look()
     this.checkpointer.want()
   }
 
@@ -158,7 +158,7 @@ export class Engine {
   full(): void {
     this.reclaim.retry()
     this.settle.room.changed()
-    this.#outliving.look()
+    this.#delayedUnlinks.look()
     if (this.#recovering && this.reclaim.isWaitedFor) this.#tellFull()
   }
 
@@ -215,7 +215,7 @@ export class Engine {
     this.accept.roomChanged()
     this.settle.roomChanged()
     this.reclaim.roomChanged()
-    this.#outliving.look()
+    this.#delayedUnlinks.look()
     this.intake.wake()
   }
 

@@ -4,7 +4,7 @@ import { position, type Position } from '../base/position.js'
 import { FieldReader } from './msgpack.js'
 import { notesFromFields, writeNotes, type OutcomeNote } from './outcome-note.js'
 import { payload } from './payload-writer.js'
-import { toldAttemptOf, writeToldAttempt, type ToldAttempt } from './told.js'
+import { attemptFieldsOf, writeAttemptFields, type AttemptFields } from './consumer-fields.js'
 
 export interface Delivery {
   readonly start: Position
@@ -14,7 +14,7 @@ export interface Delivery {
    * messages end so. */
   readonly finishes: boolean
   /** Absent: outcomes have no consumer. */
-  readonly told?: ToldAttempt | undefined
+  readonly told?: AttemptFields | undefined
 }
 
 export function encodeDelivery(delivery: Delivery): Buffer {
@@ -27,7 +27,7 @@ export function writeDelivery({ start, notes, finishes, told }: Delivery): void 
   payload.list(told === undefined ? 3 : 4).count(start)
   writeNotes(notes)
   payload.count(finishes ? 1 : 0)
-  if (told !== undefined) writeToldAttempt(told)
+  if (told !== undefined) writeAttemptFields(told)
 }
 
 /** @throws WaybillError LOG_CORRUPT */
@@ -37,6 +37,6 @@ export function decodeDelivery(encoded: Buffer): Delivery {
     start: position(fields.count()),
     notes: notesFromFields(fields.list()),
     finishes: !fields.isAtEnd && fields.count() === 1,
-    told: fields.isAtEnd ? undefined : toldAttemptOf(fields.list()),
+    told: fields.isAtEnd ? undefined : attemptFieldsOf(fields.list()),
   }
 }

@@ -2,7 +2,7 @@
 import { position, type Position } from '../base/position.js'
 import { FieldReader } from './msgpack.js'
 import { payload } from './payload-writer.js'
-import { toldEndOf, writeToldEnd, type ToldEnd } from './told.js'
+import { endFieldsOf, writeEndFields, type EndFields } from './consumer-fields.js'
 
 export interface Finish {
   readonly start: Position
@@ -11,7 +11,7 @@ export interface Finish {
   /** Its spool file, to be unlinked when this record is durable; 0 when it has none. */
   readonly spool: number
   /** Absent: outcomes have no consumer. */
-  readonly told?: ToldEnd | undefined
+  readonly told?: EndFields | undefined
 }
 
 export function encodeFinish(finish: Finish): Buffer {
@@ -26,12 +26,12 @@ export function writeFinish({ start, reported, spool, told }: Finish): void {
     .count(start)
     .counts(reported)
     .count(spool)
-  if (told !== undefined) writeToldEnd(told)
+  if (told !== undefined) writeEndFields(told)
 }
 
 /** @throws WaybillError LOG_CORRUPT */
 export function decodeFinish(encoded: Buffer): Finish {
   const fields = new FieldReader(encoded, 'finish', 3)
   const finish = { start: position(fields.count()), reported: fields.counts(), spool: fields.count() }
-  return fields.isAtEnd ? finish : { ...finish, told: toldEndOf(fields.list()) }
+  return fields.isAtEnd ? finish : { ...finish, told: endFieldsOf(fields.list()) }
 }

@@ -19,7 +19,7 @@ export const outcomeMutations: readonly Mutation[] = [
   one(
     'begun-before-not-told',
     'attempts that were under way when the first consumer came are told',
-    'engine/deliver/told-room.js',
+    'engine/deliver/outcome-room.js',
     '!this.#outcomes.isOn || ',
     'true || ',
   ),

@@ -1,10 +1,10 @@
-/** Active messages and the scheduler: recipients go in with their routes, entries come out,
+/** Active messages and the scheduler: recipients go in with their routes, entries come out, and
  * outcomes are recorded.
  * Invariant: an outcome is appended before the scheduler hears of it and before the message can
- * settle. A success asks for a prompt sync, because a duplicate after a crash depends on it;
- * nothing waits for it. An attempt begins only while gate.ts lets it, and where the journal has
+ * settle. A success asks for a prompt sync, because a duplicate after a crash depends on it; nothing
+ * waits for it. An attempt begins only while attempt-gate.ts lets it, and where the journal has
  * room for its outcome; that room is kept until the attempt ends, so a full disk loses no outcome.
- * What is deferred without an attempt is recorded only where that takes no room from attempts. */
+ * A deferral without an attempt is recorded only where that takes no room from attempts. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import { EarliestTimer } from '../../base/clock.js'
 import { Ring } from '../../base/ring.js'
@@ -23,10 +23,10 @@ import {
 import type { Rate } from '../../policy/rate.js'
 import type { SlowedNexthop } from '../../policy/rate-limits.js'
 import type { Progress } from '../accept/settling-pace.js'
-import { Caution } from './caution.js'
+import { StartBarrier } from './start-barrier.js'
 import { requestOf, traceOf } from './delivery-request.js'
 import { byWallClock, withLimits, withSuspensions } from './destinations-now.js'
-import { Gate } from './gate.js'
+import { AttemptGate } from './attempt-gate.js'
 import { RateLimiter } from './rate-limiter.js'
 import { jobOf, placeOf, type Job } from './job.js'
 import {
@@ -42,11 +42,11 @@ import { checkedChange, takeUp, type Change } from '../life/change.js'
 import { attempting, traceAnswer, traceAttempt } from '../life/tracing.js'
 import type { Parts } from '../life/parts.js'
 import { RecipientBatches } from './recipient-batches.js'
-import { ToldRoom, type Told } from './told-room.js'
+import { OutcomeRoom, type FieldsForConsumers } from './outcome-room.js'
 import { nobodyAsked, tellDeath, tellDefect, tellOutcomes, type Origin } from './recipient-events.js'
 import { StoppedAttempts } from './stopped-attempts.js'
 import { schedulerOptionsOf } from './scheduler-options.js'
-import { Suspects } from './suspects.js'
+import { PoisonSuspects } from './poison-suspects.js'
 
 /** Behind it a step runs as a microtask. `queueMicrotask` makes an object for async hooks each
  * time, which costs ten times as much. */
@@ -66,9 +66,9 @@ export interface DispatchCallbacks {
 }
 
 export class Dispatch {
-  readonly gate: Gate
-  readonly #caution: Caution
-  readonly #suspects: Suspects
+  readonly gate: AttemptGate
+  readonly #startBarrier: StartBarrier
+  readonly #suspects: PoisonSuspects
   readonly #rateLimiter: RateLimiter
   readonly #parts: Parts
   readonly #callbacks: DispatchCallbacks
@@ -76,7 +76,7 @@ export class Dispatch {
   readonly #batches: RecipientBatches
   readonly #attempts = new Map<string, Attempts<Entry<Job>>>()
   readonly #stopped = new StoppedAttempts(this.#attempts)
-  readonly #told: ToldRoom
+  readonly #outcomeRoom: OutcomeRoom
   /** Messages that got their last outcome during a step of the scheduler, in this order: so they
    * wait in their lanes, and so their data is read. */
   readonly #ready = new Ring<ActiveMessage>()
@@ -99,14 +99,14 @@ export class Dispatch {
     this.#parts = parts
     this.#timer = new EarliestTimer(options.clock, () => this.wake())
     this.#callbacks = callbacks
-    this.#told = new ToldRoom(parts.journal, parts.outcomes)
-    this.gate = new Gate(parts, () => this.wake())
-    this.#caution = new Caution(parts)
+    this.#outcomeRoom = new OutcomeRoom(parts.journal, parts.outcomes)
+    this.gate = new AttemptGate(parts, () => this.wake())
+    this.#startBarrier = new StartBarrier(parts)
     this.#rateLimiter = new RateLimiter(parts)
-    this.#suspects = new Suspects(
+    this.#suspects = new PoisonSuspects(
       parts,
       (message) => this.admit(message),
-      () => this.#caution.isWaiting || (!this.gate.isOpen && !this.gate.isClosed),
+      () => this.#startBarrier.isWaiting || (!this.gate.isOpen && !this.gate.isClosed),
     )
     this.#batches = new RecipientBatches(parts, {
       supplied: (job, batch) => {
@@ -231,7 +231,7 @@ export class Dispatch {
   /** Something is durable: attempts that waited for it begin. */
   durable(): void {
     this.gate.look()
-    if (this.#caution.isWaiting) this.wake()
+    if (this.#startBarrier.isWaiting) this.wake()
   }
 
   /** No attempt on it begins any more, except those that wait for the journal. When all have their
@@ -281,7 +281,7 @@ export class Dispatch {
         clock.soon(this.#runSoon)
         break
       }
-      const known = this.#caution.take()
+      const known = this.#startBarrier.take()
       const entry = known ?? this.#scheduler.next(nowMs)
       if (entry === undefined) break
       recipientCount += entry.recipients.length
@@ -290,7 +290,7 @@ export class Dispatch {
       else if (reason !== undefined) this.#takeBack(entry, reason, nowMs)
       else if (known !== undefined) this.#begin(entry)
       else if (this.#rateLimiter.keeps(entry, nowMs)) this.#scheduler.report(entry, 'untried', nowMs)
-      else if (!this.#caution.keeps(entry)) this.#begin(entry)
+      else if (!this.#startBarrier.keeps(entry)) this.#begin(entry)
     }
     this.#running = undefined
     for (let message = this.#ready.shift(); message !== undefined; message = this.#ready.shift())
@@ -315,7 +315,7 @@ export class Dispatch {
     this.#underWay++
     entry.message.useCount++
     this.#parts.journal.kept.keep(outcomeBytesMost(entry.recipients.length))
-    this.#told.keep(entry)
+    this.#outcomeRoom.keep(entry)
   }
 
   #begin(entry: Entry<Job>): void {
@@ -340,7 +340,7 @@ export class Dispatch {
     const isDelivered = hasKind(notes, 'delivered')
     const { transport, nexthop } = entry
     const origin = { transport, nexthop, outcomes: report.outcomes }
-    this.#record(entry.message, notes, origin, this.#told.giveUp(entry, notes, origin))
+    this.#record(entry.message, notes, origin, this.#outcomeRoom.giveUp(entry, notes, origin))
     this.#suspects.cleared(message)
     if (isDelivered) this.#parts.journal.want()
     if (report.defect !== undefined) tellDefect(this.#parts.events, message, transport, report.defect)
@@ -366,12 +366,18 @@ export class Dispatch {
    *    4. crash: the mail goes out again */
   #deferred(job: Job, recipients: readonly number[], reason: DeferReason): void {
     const notes = [deferralOf(recipients, reason)]
-    const bytes = deferralBytesMost(recipients.length) + this.#told.bytesNow(recipients.length)
+    const bytes = deferralBytesMost(recipients.length) + this.#outcomeRoom.bytesNow(recipients.length)
     const room = this.#parts.journal.room(bytes, 'accepted mail')
-    this.#record(job, notes, nobodyAsked, this.#told.now(job, recipients, notes), room === 'yes')
+    this.#record(job, notes, nobodyAsked, this.#outcomeRoom.now(job, recipients, notes), room === 'yes')
   }
 
-  #record(job: Job, notes: readonly OutcomeNote[], origin: Origin, told: Told, hasRoom = true): void {
+  #record(
+    job: Job,
+    notes: readonly OutcomeNote[],
+    origin: Origin,
+    told: FieldsForConsumers,
+    hasRoom = true,
+  ): void {
     const { journal, options } = this.#parts
     const { message } = job
     const nowMs = this.#running?.wallMs ?? options.clock.wallMs()

@@ -11,7 +11,7 @@ import { writeDelivery } from '../../record/delivery.js'
 import { frameBytes, kinds } from '../../record/frame.js'
 import { tagBytesMax, tagCountMax, tagsOf } from '../../record/terms.js'
 import type { DeferReason } from '../../scheduler/scheduler.js'
-import type { ToldAttempt } from '../../record/told.js'
+import type { AttemptFields } from '../../record/consumer-fields.js'
 import { addressOf, type Job } from './job.js'
 import { sessionOf, tlsText, type Origin } from './recipient-events.js'
 import {
@@ -94,7 +94,7 @@ export function appendOutcomes(
   notes: readonly OutcomeNote[],
   finishes: boolean,
   timeMs: number,
-  told?: ToldAttempt,
+  told?: AttemptFields,
 ): Position {
   journal.aim()
   writeDelivery({ start, notes, finishes, told })
@@ -108,7 +108,7 @@ export function toldOf(
   notes: readonly OutcomeNote[],
   bytesMax: number,
   { transport, nexthop, outcomes = [] }: Origin,
-): ToldAttempt {
+): AttemptFields {
   const { envelope } = job.message
   const { id, sender, attempts } = envelope
   const named: string[] = []

@@ -15,7 +15,7 @@ import type { OutcomePositions } from '../../record/checkpoint.js'
 import { classAt, kindAt, payloadAt, timeAt } from '../../record/frame.js'
 import { SideLog, type SideLogOptions } from '../side-logs/side-log.js'
 import { KeptOutcomes, type OutcomeRecord } from './kept-outcomes.js'
-import { ToldOutcomes, type ToldOutcome } from './told-outcomes.js'
+import { JournalOutcomes, type JournalOutcome } from './journal-outcomes.js'
 
 /** Outcomes that are copied in one step. */
 const copiedMax = 1000
@@ -45,7 +45,7 @@ export class Outcomes {
   readonly #options: OutcomesOptions
   readonly #checkpointed: OutcomePositions | undefined
   readonly #consumers = new Set<Consumer>()
-  readonly #told = new ToldOutcomes()
+  readonly #fromJournal = new JournalOutcomes()
   /** The first frame of the journal that is not copied, and how many of its outcomes are. */
   #from: Position
   #skip: number
@@ -217,10 +217,10 @@ export class Outcomes {
     }
   }
 
-  async #readJournal(): Promise<{ outcomes: ToldOutcome[]; next: Position }> {
+  async #readJournal(): Promise<{ outcomes: JournalOutcome[]; next: Position }> {
     const { journal } = this.#options
     const end = journal.durableEnd
-    const outcomes: ToldOutcome[] = []
+    const outcomes: JournalOutcome[] = []
     try {
       const next = await journal.read(this.#from, end, (window, at, place) => {
         const frame = {
@@ -230,14 +230,14 @@ export class Outcomes {
           position: place,
           payload: payloadAt(window, at),
         }
-        this.#told.of(frame, outcomes)
-        return outcomes.length >= copiedMax && !this.#told.isPending
+        this.#fromJournal.of(frame, outcomes)
+        return outcomes.length >= copiedMax && !this.#fromJournal.isPending
       })
-      this.#told.end(outcomes)
+      this.#fromJournal.end(outcomes)
       return { outcomes, next }
     } catch (error) {
       this.#side.lost(error)
-      this.#told.end([])
+      this.#fromJournal.end([])
       return { outcomes, next: end }
     }
   }
@@ -256,7 +256,7 @@ export class Outcomes {
   }
 
   /** What has ended meanwhile may have no file. */
-  async #addMessageId(outcome: ToldOutcome): Promise<void> {
+  async #addMessageId(outcome: JournalOutcome): Promise<void> {
     const head = await this.#options.spoolHead(outcome.spool).catch(() => undefined)
     outcome.messageId = (head && messageIdIn(head)) ?? ''
   }

@@ -11,7 +11,7 @@ import type { Route } from '../life/options.js'
 import { addressOf } from '../deliver/job.js'
 import { appendOutcomes, notesOf, outcomeBytesMost } from '../deliver/outcome-notes.js'
 import { recipientEventOf } from '../deliver/recipient-events.js'
-import { ToldRoom } from '../deliver/told-room.js'
+import { OutcomeRoom } from '../deliver/outcome-room.js'
 import type { Parts } from '../life/parts.js'
 import { expiriesOf } from './report.js'
 import { routeOf } from '../life/route.js'
@@ -61,11 +61,11 @@ export function giveUp(
   const notesOfEach = expired.map(({ addresses }) => expiryNotes(message, [...addresses.keys()]))
   const notes = condensed(notesOfEach.flat())
   const addresses = new Map(expired.flatMap((group) => [...group.addresses]))
-  const toldRoom = new ToldRoom(journal, outcomes)
-  const bytes = outcomeBytesMost(addresses.size) + toldRoom.bytesNow(addresses.size)
+  const outcomeRoom = new OutcomeRoom(journal, outcomes)
+  const bytes = outcomeBytesMost(addresses.size) + outcomeRoom.bytesNow(addresses.size)
   if (journal.room(bytes, 'accepted mail') !== 'yes') return false
   life.guard(() => {
-    const told = toldRoom.now({ message, addresses }, [...addresses.keys()], notes)
+    const told = outcomeRoom.now({ message, addresses }, [...addresses.keys()], notes)
     appendOutcomes(journal, message, notes, false, options.clock.wallMs(), told)
     message.apply({ kind: 'delivery', notes })
     const nowMs = options.clock.wallMs()

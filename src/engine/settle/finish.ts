@@ -9,7 +9,7 @@ import { toRanges, type Ranges } from '../../base/ranges.js'
 import { encodeFinish, writeFinish } from '../../record/finish.js'
 import { frameBytes, kinds } from '../../record/frame.js'
 import { taggedBy, tagsOf } from '../../record/terms.js'
-import type { ToldEnd } from '../../record/told.js'
+import type { EndFields } from '../../record/consumer-fields.js'
 import { unpinSegments } from '../checkpoint/pinning.js'
 import { betweenPieces } from '../life/long-step.js'
 import type { Parts } from '../life/parts.js'
@@ -115,7 +115,7 @@ export class Finish {
   #appendAlone(message: ActiveMessage, givenUp: GivenUp | undefined): void {
     const { journal, options } = this.#parts
     journal.aim()
-    const told = this.#toldOf(message, givenUp)
+    const told = this.#endFieldsOf(message, givenUp)
     writeFinish({ start: message.start, reported: silent.reported, spool: 0, told })
     journal.appendAlone(kinds.finish, message.place.lane, options.clock.wallMs())
   }
@@ -125,7 +125,7 @@ export class Finish {
     const { journal, options } = this.#parts
     const { written, reported, givenUp } = facts
     const timeMs = options.clock.wallMs()
-    const ending = { reported, spool, told: this.#toldOf(message, givenUp) }
+    const ending = { reported, spool, told: this.#endFieldsOf(message, givenUp) }
     let payload = encodeFinish({ start: startOrFarthest(message), ...ending })
     journal.open(startBytes(message) + reportBytes(written) + frameBytes(payload.length))
     if (message.start === nowhere) {
@@ -137,7 +137,7 @@ export class Finish {
     return position(at + frameBytes(payload.length))
   }
 
-  #toldOf({ envelope }: ActiveMessage, givenUp: GivenUp | undefined): ToldEnd | undefined {
+  #endFieldsOf({ envelope }: ActiveMessage, givenUp: GivenUp | undefined): EndFields | undefined {
     if (!this.#parts.outcomes.isOn) return undefined
     const { id, sender } = envelope
     const recipientCount = givenUp?.recipientCount ?? 0

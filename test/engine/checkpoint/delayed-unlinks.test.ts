@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
 import { position } from '../../../src/base/position.js'
-import { Outliving } from '../../../src/engine/checkpoint/outliving.js'
+import { DelayedUnlinks } from '../../../src/engine/checkpoint/delayed-unlinks.js'
 
 function outlivingAt(end: number) {
   const journal = { durableEnd: position(end) }
   const state = { isFull: false }
-  const outliving = new Outliving(journal, () => state.isFull)
+  const delayedUnlinks = new DelayedUnlinks(journal, () => state.isFull)
   const gone: string[] = []
-  const wait = (name: string): void => void outliving.oneMore().then(() => gone.push(name))
+  const wait = (name: string): void => void delayedUnlinks.oneMore().then(() => gone.push(name))
   const durable = async (to: number): Promise<string[]> => {
     journal.durableEnd = position(to)
-    outliving.look()
+    delayedUnlinks.look()
     await Promise.resolve()
     return [...gone]
   }
-  return { outliving, state, wait, durable }
+  return { delayedUnlinks, state, wait, durable }
 }
 
 test('each waits for the batch behind the one that was the last when it came', async () => {
@@ -41,10 +41,10 @@ test('where the disk is full nobody waits, who came before or comes now', async 
 })
 
 test('a hundred thousand that ended in one batch go without holding up anybody', () => {
-  const { outliving, state } = outlivingAt(100)
-  for (let i = 0; i < 100_000; i++) void outliving.oneMore()
+  const { delayedUnlinks, state } = outlivingAt(100)
+  for (let i = 0; i < 100_000; i++) void delayedUnlinks.oneMore()
   state.isFull = true
   const startedAt = performance.now()
-  outliving.look()
+  delayedUnlinks.look()
   expect(performance.now() - startedAt).toBeLessThan(2000)
 })

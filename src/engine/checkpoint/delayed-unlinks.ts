@@ -12,7 +12,7 @@ import type { Position } from '../../base/position.js'
 import { Ring } from '../../base/ring.js'
 import type { Journal } from '../../log/journal.js'
 
-export class Outliving {
+export class DelayedUnlinks {
   readonly #journal: Pick<Journal, 'durableEnd'>
   readonly #isFull: () => boolean
   /** In the order of their batches. */

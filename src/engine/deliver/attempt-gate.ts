@@ -8,7 +8,7 @@
  *   3. The power goes. All these messages are delivered again. */
 import type { Parts } from '../life/parts.js'
 
-export class Gate {
+export class AttemptGate {
   readonly #parts: Parts
   readonly #onOpen: () => void
   /** By the monotonic clock; undefined while it is open, as far as anybody has looked. */

@@ -6,7 +6,7 @@ import { FieldReader } from './msgpack.js'
 import { payload } from './payload-writer.js'
 
 /** Of a delivery. */
-export interface ToldAttempt {
+export interface AttemptFields {
   readonly id: MessageId
   readonly sender: string
   /** 1 for the first. */
@@ -24,7 +24,7 @@ export interface ToldAttempt {
 }
 
 /** Of a finish. */
-export interface ToldEnd {
+export interface EndFields {
   readonly id: MessageId
   readonly sender: string
   /** Why recipients were given up; undefined: none were. */
@@ -34,15 +34,15 @@ export interface ToldEnd {
   readonly tags: readonly string[]
 }
 
-const whys: readonly ToldEnd['why'][] = [undefined, 'expired', 'deleted']
+const whys: readonly EndFields['why'][] = [undefined, 'expired', 'deleted']
 
-export function writeToldAttempt(told: ToldAttempt): void {
+export function writeAttemptFields(told: AttemptFields): void {
   const { id, sender, attempt, recipients, tags, transport, nexthop, remote, tls } = told
   payload.list(9).text(id).text(sender).count(attempt).texts(recipients)
   payload.texts(tags).text(transport).text(nexthop).text(remote).text(tls)
 }
 
-export function writeToldEnd({ id, sender, why, recipientCount, tags }: ToldEnd): void {
+export function writeEndFields({ id, sender, why, recipientCount, tags }: EndFields): void {
   payload
     .list(tags.length > 0 ? 5 : 4)
     .text(id)
@@ -53,9 +53,9 @@ export function writeToldEnd({ id, sender, why, recipientCount, tags }: ToldEnd)
 }
 
 /** @throws WaybillError LOG_CORRUPT */
-export function toldAttemptOf(list: readonly unknown[]): ToldAttempt | undefined {
+export function attemptFieldsOf(list: readonly unknown[]): AttemptFields | undefined {
   if (list.length === 0) return undefined
-  const fields = new FieldReader(list, 'told attempt', 4)
+  const fields = new FieldReader(list, 'delivery', 4)
   return {
     id: fields.text() as MessageId,
     sender: fields.text(),
@@ -70,13 +70,13 @@ export function toldAttemptOf(list: readonly unknown[]): ToldAttempt | undefined
 }
 
 /** @throws WaybillError LOG_CORRUPT */
-export function toldEndOf(list: readonly unknown[]): ToldEnd | undefined {
+export function endFieldsOf(list: readonly unknown[]): EndFields | undefined {
   if (list.length === 0) return undefined
-  const fields = new FieldReader(list, 'told end', 4)
+  const fields = new FieldReader(list, 'finish', 4)
   const id = fields.text() as MessageId
   const sender = fields.text()
   const why = fields.count()
-  if (why >= whys.length) throw new WaybillError('LOG_CORRUPT', 'a told end has an unknown reason')
+  if (why >= whys.length) throw new WaybillError('LOG_CORRUPT', 'a finish record has an unknown reason')
   const recipientCount = fields.count()
   return { id, sender, why: whys[why], recipientCount, tags: fields.isAtEnd ? [] : fields.texts() }
 }

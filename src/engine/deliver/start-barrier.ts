@@ -21,7 +21,7 @@ interface Waiting {
   readonly at: Position
 }
 
-export class Caution {
+export class StartBarrier {
   readonly #parts: Pick<Parts, 'journal' | 'lanes' | 'options'>
   readonly #waiting = new Ring<Waiting>()
 

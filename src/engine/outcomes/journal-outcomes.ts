@@ -16,7 +16,7 @@ import { decodeReplaced } from '../../record/replaced.js'
 import { decodeStart } from '../../record/start.js'
 import { tagsOf } from '../../record/terms.js'
 
-export interface ToldOutcome extends NewOutcome {
+export interface JournalOutcome extends NewOutcome {
   /** Of `accepted`: its data stands in this file, and the Message-ID with it; 0: it does not. */
   spool: number
 }
@@ -36,7 +36,7 @@ interface Entered {
   readonly messageId: string | undefined
 }
 
-export class ToldOutcomes {
+export class JournalOutcomes {
   /** The frame before, when it was an envelope that may be a replacement. */
   #entered: Entered | undefined
   /** The last data: an envelope stands behind its own. */
@@ -44,7 +44,7 @@ export class ToldOutcomes {
 
   /** @param into where they are put
    * @throws WaybillError LOG_CORRUPT */
-  of({ kind, lane, timeMs, position, payload }: JournalFrame, into: ToldOutcome[]): void {
+  of({ kind, lane, timeMs, position, payload }: JournalFrame, into: JournalOutcome[]): void {
     const entered = this.#entered
     this.#entered = undefined
     if (entered !== undefined && (lane !== incomingLane || !isKnown(entered, kind, payload)))
@@ -67,7 +67,7 @@ export class ToldOutcomes {
   }
 
   /** There is no frame behind: a group ends with its batch. */
-  end(into: ToldOutcome[]): void {
+  end(into: JournalOutcome[]): void {
     const entered = this.#entered
     this.#entered = undefined
     this.#data = undefined
@@ -89,7 +89,7 @@ const isNew = ({ attempts, requeues, notes, replaces }: Envelope): boolean =>
 /** A report's id is that of its message, and a number. */
 const reportPattern = /^([^-]+)-[0-9]+$/
 
-function entranceOf({ envelope, timeMs, messageId }: Entered): ToldOutcome {
+function entranceOf({ envelope, timeMs, messageId }: Entered): JournalOutcome {
   const { id, sender, recipients, recipientCount, data } = envelope
   const about = sender === '' ? reportPattern.exec(id)?.[1] : undefined
   if (about !== undefined) {
@@ -105,7 +105,7 @@ function entranceOf({ envelope, timeMs, messageId }: Entered): ToldOutcome {
   return accepted
 }
 
-function putDelivery({ notes, finishes, told }: Delivery, at: number, into: ToldOutcome[]): void {
+function putDelivery({ notes, finishes, told }: Delivery, at: number, into: JournalOutcome[]): void {
   if (told === undefined) return
   const { id, sender, tags } = told
   let next = 0
@@ -126,7 +126,7 @@ function putDelivery({ notes, finishes, told }: Delivery, at: number, into: Told
   if (finishes) into.push(outcomeOf('finished', at, id, sender, tags))
 }
 
-function putFinish({ told }: Finish, at: number, into: ToldOutcome[]): void {
+function putFinish({ told }: Finish, at: number, into: JournalOutcome[]): void {
   if (told === undefined) return
   const { id, sender, why, recipientCount, tags } = told
   if (why !== undefined && recipientCount > 0) {
@@ -143,7 +143,7 @@ const outcomeOf = (
   id: MessageId,
   sender: string,
   tags: readonly string[],
-): ToldOutcome => ({
+): JournalOutcome => ({
   kind,
   at,
   id,

@@ -18,7 +18,7 @@ const aloneMs = 1000
 /** Found so often, a message may be to blame. After a single crash all that was under way is. */
 const foundCountMin = 2
 
-export class Suspects {
+export class PoisonSuspects {
   readonly #parts: Pick<Parts, 'journal' | 'options' | 'life'>
   readonly #admit: (message: ActiveMessage) => void
   readonly #isHeldUp: () => boolean

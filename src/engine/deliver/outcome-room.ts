@@ -4,7 +4,7 @@
 import type { Journal } from '../../log/journal.js'
 import type { Outcomes } from '../outcomes/outcomes.js'
 import { notesBytesMost, type OutcomeNote } from '../../record/outcome-note.js'
-import type { ToldAttempt } from '../../record/told.js'
+import type { AttemptFields } from '../../record/consumer-fields.js'
 import type { Entry } from '../../scheduler/scheduler.js'
 import type { Job } from './job.js'
 import { outcomeBytesMost, toldBytesMost, toldOf } from './outcome-notes.js'
@@ -21,9 +21,9 @@ type Attempt = Pick<Entry<Job>, 'message' | 'recipients' | 'hostMark'>
 type Addressed = Pick<Job, 'message' | 'addresses'>
 
 /** undefined: nobody consumes outcomes. */
-export type Told = ToldAttempt | undefined
+export type FieldsForConsumers = AttemptFields | undefined
 
-export class ToldRoom {
+export class OutcomeRoom {
   readonly #journal: Journal
   readonly #outcomes: Outcomes
 
@@ -41,7 +41,7 @@ export class ToldRoom {
 
   /** It has ended. Of one that began before the first consumer came it says so where there is room.
    * @returns what its record says */
-  giveUp(attempt: Attempt, notes: readonly OutcomeNote[], origin: Origin): Told {
+  giveUp(attempt: Attempt, notes: readonly OutcomeNote[], origin: Origin): FieldsForConsumers {
     const recipientCount = attempt.recipients.length
     if (attempt.hostMark) {
       attempt.hostMark = false
@@ -56,7 +56,7 @@ export class ToldRoom {
   }
 
   /** Of recipients without an attempt. */
-  now(job: Addressed, recipients: readonly number[], notes: readonly OutcomeNote[]): Told {
+  now(job: Addressed, recipients: readonly number[], notes: readonly OutcomeNote[]): FieldsForConsumers {
     if (!this.#outcomes.isOn) return undefined
     return toldOf(job, notes, this.#addressesBytesMax(recipients.length), nobodyAsked)
   }
