@@ -12,8 +12,8 @@ import { Ring } from '../base/ring.js'
 import type { DiskFile } from '../disk/disk.js'
 import type { Kind } from '../record/frame.js'
 import { GroupCommit } from './group-commit.js'
-import { sparesKept, type Claim } from './claim.js'
-import { aloneBytes, KeptRoom } from './kept-room.js'
+import { sparesKept, type AppendPurpose } from './append-purpose.js'
+import { aloneBytes, ReservedRoom } from './reserved-room.js'
 import { segmentSeed, type SegmentGrid } from './segment.js'
 import type { SegmentPool } from './segment-pool.js'
 import type { SyncStatistics } from './sync-statistics.js'
@@ -53,7 +53,7 @@ interface Waiter {
 
 export class JournalWriter {
   /** Room for what is on its way. */
-  readonly kept: KeptRoom = new KeptRoom()
+  readonly kept: ReservedRoom = new ReservedRoom()
   readonly statistics: SyncStatistics = { syncCount: 0, writtenBytes: 0, syncLastMs: 0, syncTotalMs: 0 }
   readonly #options: JournalWriterOptions
   readonly #commits: GroupCommit
@@ -117,29 +117,29 @@ export class JournalWriter {
     this.want()
   }
 
-  /** May a group of this size be appended on this claim, as the disk stands? 'wait' when a segment
-   * is still being made. */
-  room(groupBytes: number, claim: Claim): 'yes' | 'wait' | 'no' {
-    const leaves = this.#commits.leavesSegment(groupBytes + this.#leftAloneBytes(claim))
+  /** Is there room for a group, given what it is appended for? 'wait' when a segment is still being
+   * made; 'no' when the disk is full. */
+  room(groupBytes: number, purpose: AppendPurpose): 'yes' | 'wait' | 'no' {
+    const leaves = this.#commits.leavesSegment(groupBytes + this.#leftAloneBytes(purpose))
     const entered = this.#commits.segmentIndex - this.#fileIndex
     // On a full disk outcomes may have entered a segment that is not made: groups behind them
     // become durable as late as they do.
     const isThere = entered === 0 || this.#next.hasSpare
     // New mail does not use a segment that was taken from the reserve, even if it would fit.
-    if (!leaves && isThere && claim !== 'new mail') return 'yes'
+    if (!leaves && isThere && purpose !== 'new mail') return 'yes'
     const { pool } = this.#options
     // Segments that were entered and do not exist yet take their spares first.
     const left = (this.#next.hasSpare ? 1 : 0) + pool.readyCount - entered - (leaves ? 1 : 0)
-    if (left >= sparesKept[claim]) return 'yes'
+    if (left >= sparesKept[purpose]) return 'yes'
     return pool.diskFull ? 'no' : 'wait'
   }
 
   /** Bytes behind the group that must stay free for others. New mail leaves whole segments. */
-  #leftAloneBytes(claim: Claim): number {
-    if (claim === 'new mail') return 0
+  #leftAloneBytes(purpose: AppendPurpose): number {
+    if (purpose === 'new mail') return 0
     const { checkpointBytes } = this.#commits
     const keptBytes = this.kept.bytes(checkpointBytes)
-    return claim === 'accepted mail' ? keptBytes + aloneBytes(checkpointBytes) : keptBytes
+    return purpose === 'accepted mail' ? keptBytes + aloneBytes(checkpointBytes) : keptBytes
   }
 
   /** Makes room for a group; see GroupCommit.open. */

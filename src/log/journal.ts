@@ -3,9 +3,9 @@
 import type { Position } from '../base/position.js'
 import { frameBytes, type Kind } from '../record/frame.js'
 import { payload } from '../record/payload-writer.js'
-import type { Claim } from './claim.js'
+import type { AppendPurpose } from './append-purpose.js'
 import { JournalReader } from './journal-reader.js'
-import type { KeptRoom } from './kept-room.js'
+import type { ReservedRoom } from './reserved-room.js'
 import type { JournalWriter } from './journal-writer.js'
 import type { SyncStatistics } from './sync-statistics.js'
 import type { Frame, PositionVisitor, SegmentFiles } from './segment-files.js'
@@ -78,12 +78,12 @@ export class Journal {
 
   /** Is there room for a group, given what it is appended for? 'wait': a segment is being made;
    * 'no': the disk is full. */
-  room(groupBytes: number, claim: Claim): 'yes' | 'wait' | 'no' {
-    return this.#writer.room(groupBytes, claim)
+  room(groupBytes: number, purpose: AppendPurpose): 'yes' | 'wait' | 'no' {
+    return this.#writer.room(groupBytes, purpose)
   }
 
   /** Reserves room for later groups; these are then appended without asking `room`. */
-  get kept(): KeptRoom {
+  get kept(): ReservedRoom {
     return this.#writer.kept
   }
 

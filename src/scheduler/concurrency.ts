@@ -5,7 +5,7 @@
  * one success proves little. */
 import { assert } from '../base/assert.js'
 import { ready, type Destination } from './destination.js'
-import type { DeferReason, FeedbackEvent } from './face.js'
+import type { DeferReason, FeedbackEvent } from './interface.js'
 import type { SchedulerState } from './state.js'
 
 const perCohort: Feedback = { kind: 'per-window', x: 1 }

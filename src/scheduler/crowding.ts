@@ -5,7 +5,7 @@
  * Why: Postfix keeps all in the active queue until it is full, and then no other destination gets
  * mail (QSHAPE_README). */
 import type { Destination } from './destination.js'
-import type { DeferReason } from './face.js'
+import type { DeferReason } from './interface.js'
 import type { SchedulerState } from './state.js'
 
 /** Long enough for a first connection to a destination that is quick from then on. */

@@ -4,7 +4,7 @@
  * transport's sums hold of it. */
 import { assert } from '../base/assert.js'
 import type { QueuedEntry } from './entry.js'
-import type { DestinationSnapshot, DestinationState } from './face.js'
+import type { DestinationSnapshot, DestinationState } from './interface.js'
 import type { SharedBounds } from './shared-bounds.js'
 import type { Timer } from './timers.js'
 import type { Transport } from './transport.js'

@@ -1,7 +1,7 @@
 /** Recipients of one message for one destination, delivered at once.
  * Invariant: a waiting entry is in its peer's list and in its destination's; one under way is in
  * neither, only counted. */
-import type { Entry } from './face.js'
+import type { Entry } from './interface.js'
 import type { Destination } from './destination.js'
 import type { Message } from './message.js'
 import type { Peer } from './peer.js'

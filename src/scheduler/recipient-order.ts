@@ -3,7 +3,7 @@
  * Invariant: both orders are total up to equal addresses, which keep the order in which
  * they were read. */
 import type { Destination } from './destination.js'
-import type { SchedulerRecipient } from './face.js'
+import type { SchedulerRecipient } from './interface.js'
 
 /** A recipient that was read, before it has an entry. */
 export class Arrival {

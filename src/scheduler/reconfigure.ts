@@ -49,7 +49,7 @@ export function checkedChange(now: CheckedParameters, options: SchedulerOptions)
 }
 
 /** Applies parameters that `checkedChange` has answered to every transport and destination. */
-export function takeUp(state: SchedulerState, parameters: CheckedParameters): void {
+export function applyParameters(state: SchedulerState, parameters: CheckedParameters): void {
   state.replaceParameters(parameters)
   for (const transport of state.transports.values()) renew(transport, parameters)
 }

@@ -5,7 +5,7 @@ import { releaseBlockers } from './blockers.js'
 import { forgetIfIdle } from './completion.js'
 import { revive, unsuspend } from './concurrency.js'
 import type { Destination } from './destination.js'
-import type { FiredTimer } from './face.js'
+import type { FiredTimer } from './interface.js'
 import type { SchedulerState } from './state.js'
 import type { Transport } from './transport.js'
 

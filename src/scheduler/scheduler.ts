@@ -18,21 +18,21 @@ import type {
   RecipientBatch,
   SchedulerHost,
   TransportSnapshot,
-} from './face.js'
+} from './interface.js'
 import { inspect, type SchedulerInspection } from './inspect.js'
 import { readFirst, takePromised, takeStarved } from './intake.js'
 import { unblock } from './job-life.js'
 import { Message } from './message.js'
 import { checkedParameters } from './parameter-bounds.js'
 import type { SchedulerOptions } from './parameters.js'
-import { checkedChange, takeUp } from './reconfigure.js'
+import { checkedChange, applyParameters } from './reconfigure.js'
 import { fireTimer, restingDestination, resumeDestination, reviveTransport } from './revival.js'
 import { selectEntry } from './selection.js'
 import { releaseBounded, renewBounds } from './shared-bounds.js'
 import { SchedulerState } from './state.js'
 import { withdrawMessage } from './withdrawal.js'
 
-export type * from './face.js'
+export type * from './interface.js'
 export { inScheduler } from './message.js'
 export type { DestinationInspection, JobInspection, SchedulerInspection } from './inspect.js'
 export type {
@@ -56,7 +56,7 @@ export class Scheduler<M extends object> {
    * until the time that was set then.
    * @throws WaybillError OPTION_INVALID, also for a parameter that is fixed: all is as it was */
   reconfigure(options: SchedulerOptions): void {
-    takeUp(this.#state, checkedChange(this.#state.parameters, options))
+    applyParameters(this.#state, checkedChange(this.#state.parameters, options))
   }
 
   /** Would `reconfigure` take them? @throws WaybillError OPTION_INVALID */

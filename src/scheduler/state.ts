@@ -2,7 +2,7 @@
  * Invariant: `recipientCount` ≤ `recipientBound`: recipients in memory, and promised ones, never
  * exceed the document's formula. */
 import { Messages, type Message } from './message.js'
-import type { SchedulerHost } from './face.js'
+import type { SchedulerHost } from './interface.js'
 import { FreeList } from '../base/free-list.js'
 import type { Job } from './job.js'
 import type { Peer } from './peer.js'

@@ -4,7 +4,7 @@
  * reserve of processes serves. */
 import type { Destination } from './destination.js'
 import { Destinations } from './destinations.js'
-import type { DeferReason, TransportSnapshot } from './face.js'
+import type { DeferReason, TransportSnapshot } from './interface.js'
 import type { Job } from './job.js'
 import type { TransportSettings } from './parameters.js'
 import type { SharedBounds } from './shared-bounds.js'

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { Position } from '../../src/base/position.js'
 import { isWaybillError } from '../../src/errors.js'
-import type { Claim } from '../../src/log/claim.js'
+import type { AppendPurpose } from '../../src/log/append-purpose.js'
 import { describeOperation } from '../../src/sim/disk/operation.js'
 import { SimDisk, type Sabotage, type SimDiskOptions } from '../../src/sim/disk/sim-disk.js'
 import { SimWorld } from '../../src/sim/world/world.js'
@@ -194,9 +194,9 @@ test('new mail leaves whole segments; accepted mail a checkpoint more than check
     expect([writer.room(100, 'new mail'), writer.room(100, 'accepted mail')]).toEqual(['yes', 'yes'])
     writer.kept.giveUp(segmentBytes)
     await enter(2)
-    const most = (claim: Claim): number => {
+    const most = (purpose: AppendPurpose): number => {
       let bytes = segmentBytes
-      while (bytes > 0 && writer.room(bytes, claim) !== 'yes') bytes -= 8
+      while (bytes > 0 && writer.room(bytes, purpose) !== 'yes') bytes -= 8
       return bytes
     }
     const whole = most('checkpoint')

@@ -22,8 +22,8 @@ export const disturbanceMutations: readonly Mutation[] = [
     'attempted-without-room-for-outcomes',
     'no attempt begins while outcomes wait for a segment',
     'log/journal-writer.js',
-    '!leaves && isThere && claim',
-    '!leaves && claim',
+    '!leaves && isThere && purpose',
+    '!leaves && purpose',
   ),
   one(
     'too-old-when-set-back',

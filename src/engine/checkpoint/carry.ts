@@ -4,7 +4,7 @@
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { DamagedMessage } from '../../active/active-set.js'
 import { nowhere, type Position } from '../../base/position.js'
-import type { Claim } from '../../log/claim.js'
+import type { AppendPurpose } from '../../log/append-purpose.js'
 import { frameBytes, kinds } from '../../record/frame.js'
 import { encodeStart } from '../../record/start.js'
 import { marksBytesInJournal } from './capture.js'
@@ -21,7 +21,7 @@ type Carrying = Pick<Parts, 'journal' | 'lanes' | 'options'>
 export function appendCarrying(
   { journal, lanes, options }: Carrying,
   { place, carried }: DamagedMessage,
-  claim: Claim,
+  purpose: AppendPurpose,
   followingBytes: number = 0,
 ): Position | undefined {
   const payload = encodeStart({
@@ -31,7 +31,7 @@ export function appendCarrying(
     carried,
   })
   const bytes = frameBytes(payload.length)
-  if (journal.room(bytes + followingBytes, claim) !== 'yes') return undefined
+  if (journal.room(bytes + followingBytes, purpose) !== 'yes') return undefined
   journal.open(bytes)
   const start = journal.append(kinds.start, place.lane, options.clock.wallMs(), payload)
   lanes.get(place.lane).namedAt = start

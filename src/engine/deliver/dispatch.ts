@@ -1,8 +1,8 @@
 /** Active messages and the scheduler: recipients go in with their routes, entries come out, and
  * outcomes are recorded.
  * Invariant: an outcome is appended before the scheduler hears of it and before the message can
- * settle. A success asks for a prompt sync, because a duplicate after a crash depends on it; nothing
- * waits for it. An attempt begins only while attempt-gate.ts lets it, and where the journal has
+ * settle. A success asks for a prompt sync, because a duplicate after a crash depends on it; but
+ * nothing waits for it. An attempt begins only while attempt-gate.ts lets it, and where the journal has
  * room for its outcome; that room is kept until the attempt ends, so a full disk loses no outcome.
  * A deferral without an attempt is recorded only where that takes no room from attempts. */
 import type { ActiveMessage } from '../../active/active-message.js'

@@ -4,10 +4,10 @@
  * too, which may release segments. */
 import { reserveSpares } from './segment-pool.js'
 
-export type Claim = 'new mail' | 'accepted mail' | 'checkpoint' | 'recovery'
+export type AppendPurpose = 'new mail' | 'accepted mail' | 'checkpoint' | 'recovery'
 
-/** Spares that must be left when a claim has entered a new segment. */
-export const sparesKept: Readonly<Record<Claim, number>> = {
+/** Spares that must be left when a group for this purpose has entered a new segment. */
+export const sparesKept: Readonly<Record<AppendPurpose, number>> = {
   'new mail': reserveSpares,
   'accepted mail': 1,
   checkpoint: 1,

@@ -13,7 +13,7 @@ import { roundUpToBlock } from './segment.js'
 /** Bytes of a group that is a whole batch. */
 export const aloneBytes = (groupBytes: number): number => roundUpToBlock(groupBytes + commitBytesMin)
 
-export class KeptRoom {
+export class ReservedRoom {
   #bytes = 0
   #count = 0
 
