@@ -10,11 +10,11 @@
  * Why an unknown answer does not end the life: README, "A commit of unknown outcome". */
 import { pause, type Clock, type Timer } from '../base/clock.js'
 import { isWaybillError, WaybillError } from '../errors.js'
-import { Proof } from './proof.js'
-import { unsafeReasons } from './safety.js'
+import { Proof } from './ownership-proof.js'
+import { unsafeReasons } from './replication-safety.js'
 import type { Answer, Claimant, Fence, QueueRow, Session, Store } from './store.js'
 import type { StoreEvent, StoreStatistics } from './statistics.js'
-import { claimQueue, type Claimed, type ClaimOptions } from './take.js'
+import { claimQueue, type Claimed, type ClaimOptions } from './claim.js'
 
 export interface LeaseOptions extends ClaimOptions {
   readonly store: Store

@@ -25,7 +25,7 @@ import {
   type Store,
 } from './store.js'
 import { StoreFile, type FileState, type Owned } from './store-file.js'
-import { noQueue, type ClaimOptions } from './take.js'
+import { noQueue, type ClaimOptions } from './claim.js'
 import { refusalError, Writer } from './writer.js'
 
 export interface StoreDiskOptions extends Pick<ClaimOptions, 'queue' | 'node' | 'role' | 'safety'> {

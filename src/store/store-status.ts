@@ -3,7 +3,7 @@
  * this process saw, measured by its own clock. */
 import { pause, type Clock } from '../base/clock.js'
 import { WaybillError } from '../errors.js'
-import { unsafeReasons } from './safety.js'
+import { unsafeReasons } from './replication-safety.js'
 import type { Answer, QueueRow, SafetyFacts, Session, Standing, Store } from './store.js'
 
 export interface QueueStatus {

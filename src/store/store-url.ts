@@ -3,7 +3,7 @@
  * are taken out; what would change our connections is refused. No error and no log shows the
  * password. */
 import { WaybillError } from '../errors.js'
-import { safetyWays, type SafetyWay } from './safety.js'
+import { safetyWays, type SafetyWay } from './replication-safety.js'
 
 export interface StorePlace {
   /** Without password and parameters. */

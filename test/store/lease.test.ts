@@ -6,7 +6,7 @@ import { WaybillError } from '../../src/errors.js'
 import { Lease, type LeaseOptions, type LeaseQuestions } from '../../src/store/lease.js'
 import { newStatistics } from '../../src/store/statistics.js'
 import { done, fenced, unknown, type Answer, type Session } from '../../src/store/store.js'
-import { claimQueue } from '../../src/store/take.js'
+import { claimQueue } from '../../src/store/claim.js'
 
 const row = { queue: 1, name: 'q', home: 'n1', quotaBytes: 1 }
 const nobody = {

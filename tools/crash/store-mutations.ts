@@ -110,7 +110,7 @@ export const storeMutations: readonly Mutation[] = [
   one(
     'proof-for-ever',
     'a proof of ownership expires',
-    'store/proof.js',
+    'store/ownership-proof.js',
     'this.ageMs < this.#proofMs',
     'this.ageMs < Infinity',
   ),

@@ -2,8 +2,8 @@
  * outcomes are recorded.
  * Invariant: an outcome is appended before the scheduler hears of it and before the message can
  * settle. A success asks for a prompt sync, because a duplicate after a crash depends on it; but
- * nothing waits for it. An attempt begins only while attempt-gate.ts lets it, and where the journal has
- * room for its outcome; that room is kept until the attempt ends, so a full disk loses no outcome.
+ * nothing waits for it. An attempt begins only while attempt-gate.ts lets it, and where the journal
+ * has room for its outcome; that room is kept until the attempt ends, so a full disk loses none.
  * A deferral without an attempt is recorded only where that takes no room from attempts. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import { EarliestTimer } from '../../base/clock.js'

@@ -7,7 +7,7 @@
 import { WaybillError } from '../../errors.js'
 import type { PgConnection, Question, Rows } from './pg-connection.js'
 import { writeAll } from './pg-write.js'
-import { safetySettings } from '../safety.js'
+import { safetySettings } from '../replication-safety.js'
 import {
   done,
   fenced,

@@ -1,6 +1,6 @@
 /** Queues of nodes that are gone, delivered by this one.
- * Invariant: a queue is adopted only by the rules of src/store/watch.ts, and given back as soon
- * as its home node claims it. An adopted queue takes no mail by SMTP, and neither its end nor
+ * Invariant: a queue is adopted only by the rules of src/store/owner-watch.ts, and given back as
+ * soon as its home node claims it. An adopted queue takes no mail by SMTP, and neither its end nor
  * what it refuses touches the node's own queue. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { unsafeReasons } from '../../src/store/safety.js'
+import { unsafeReasons } from '../../src/store/replication-safety.js'
 import type { SafetyFacts } from '../../src/store/store.js'
 
 const settings = {

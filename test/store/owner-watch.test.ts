@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Standing } from '../../src/store/store.js'
-import { Watch } from '../../src/store/watch.js'
+import { Watch } from '../../src/store/owner-watch.js'
 
 const ttlMs = 1000
 const owned: Standing = {

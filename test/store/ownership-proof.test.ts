@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../../src/base/clock.js'
-import { Proof } from '../../src/store/proof.js'
+import { Proof } from '../../src/store/ownership-proof.js'
 
 /** A clock that a test moves. */
 class HandClock implements Clock {

@@ -1,14 +1,14 @@
 /** Takes a queue: watches its owner, and claims what has none.
  * Invariant: a claim names the epoch that was looked at, so of several nodes that claim at once
  * one is refused. A claim whose answer was lost is asked after by the nonce that it wrote. Each
- * look follows a commit of this node's own, for watch.ts counts silence only while this node
+ * look follows a commit of this node's own, for owner-watch.ts counts silence only while this node
  * can commit. */
 import { pause, type Clock } from '../base/clock.js'
 import { below, type Prng } from '../base/prng.js'
 import { WaybillError } from '../errors.js'
-import { unsafeReasons, type SafetyWay } from './safety.js'
+import { unsafeReasons, type SafetyWay } from './replication-safety.js'
 import type { Answer, Claimant, QueueRow, Session, Standing, Store } from './store.js'
-import { Watch } from './watch.js'
+import { Watch } from './owner-watch.js'
 
 export interface ClaimOptions {
   readonly store: Store
