@@ -1,11 +1,11 @@
 /** Copies files of a queue into a target, in the order of the README.
  * Invariant: each file is copied with the length that was planned, or the copy fails. */
 import type { Position } from '../base/position.js'
-import { tellListener } from '../engine/life/tell-listener.js'
+import { callOptionListener } from '../engine/life/option-listener.js'
 import { readQueueHeader } from '../directory/header.js'
 import type { Disk, DiskFile } from '../disk/disk.js'
 import { isWaybillError, WaybillError } from '../errors.js'
-import { frozenAt } from './frozen.js'
+import { frozenAt } from './directory-at-position.js'
 import { encodeManifest, manifestName, type Manifest } from './manifest.js'
 import { planOf, type Plan, type PlannedFile } from './plan.js'
 
@@ -95,7 +95,7 @@ export async function copyFiles(
     signal.throwIfAborted()
     bytes += length
     if (onProgress !== undefined)
-      tellListener('onProgress', () => onProgress(bytes, Math.max(allBytes, bytes)))
+      callOptionListener('onProgress', () => onProgress(bytes, Math.max(allBytes, bytes)))
   }
   const copy = async (planned: PlannedFile, file: DiskFile): Promise<void> => {
     try {

@@ -31,7 +31,7 @@ import { markComplete } from './back-up.js'
 import { copyFiles, type CopyOptions } from './copy.js'
 import { DiskTarget } from './disk-target.js'
 import { decodeManifest, manifestBytesMax, manifestName, type Manifest } from './manifest.js'
-import { checkPlace, checkRoom, giveName, partOf } from './place.js'
+import { checkPlace, checkRoom, giveName, partOf } from './final-name.js'
 import { wholeOf, type PlannedFile } from './plan.js'
 
 export interface Backup {

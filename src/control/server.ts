@@ -5,7 +5,7 @@
 import { createServer } from 'node:net'
 import { systemClock, type Clock } from '../base/clock.js'
 import { checkOptionNames, integerOption, waitMsMax, type OptionNames } from '../base/options.js'
-import { tellListener } from '../engine/life/tell-listener.js'
+import { callOptionListener } from '../engine/life/option-listener.js'
 import { bindQueueSocket, controlSocket } from '../disk/queue-socket.js'
 import { ControlChannel, type ControlStream } from './channel.js'
 import { answerLine, requestBytesMax } from './protocol.js'
@@ -57,7 +57,7 @@ export async function serveControl(
   const server = createServer((socket) => void clients.serve(socket))
   server.unref()
   await bindQueueSocket(server, directory, controlSocket)
-  server.on('error', (error) => tellListener('onError', () => options.onError?.(error)))
+  server.on('error', (error) => callOptionListener('onError', () => options.onError?.(error)))
   return {
     close: () => {
       server.close()

@@ -4,7 +4,7 @@
  * closed, without effect on others. */
 import { pause, type Clock } from '../base/clock.js'
 import { thrownText } from '../base/realms.js'
-import { tellListener, warnOfListener } from '../engine/life/tell-listener.js'
+import { callOptionListener, warnOfListener } from '../engine/life/option-listener.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import { carriedOut, type ControlledQueue } from './controlled-queue.js'
 import type { ControlChannel } from './channel.js'
@@ -114,7 +114,7 @@ export class ControlSession {
         await this.#perform(request, stop.signal)
       } catch (error) {
         if (!isWaybillError(error)) throw error
-        tellListener('onRefusal', () => this.#owner.onRefusal?.(request, error))
+        callOptionListener('onRefusal', () => this.#owner.onRefusal?.(request, error))
         await this.#fail(error)
       }
     }
@@ -228,7 +228,7 @@ export class ControlSession {
     }
     const end = (outcome: VerbOutcome): Promise<void> => {
       begin()
-      tellListener('onOutcome', () => this.#owner.onOutcome?.(request, outcome))
+      callOptionListener('onOutcome', () => this.#owner.onOutcome?.(request, outcome))
       return this.#answer({ kind: 'result', outcome })
     }
     try {
@@ -286,7 +286,7 @@ export class ControlSession {
   }
 
   #tellRequest(request: ControlRequest): void {
-    tellListener('onRequest', () => this.#owner.onRequest?.(request))
+    callOptionListener('onRequest', () => this.#owner.onRequest?.(request))
   }
 
   #answer(answer: ControlAnswer): Promise<void> {

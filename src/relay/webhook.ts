@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isError, thrownText } from '../base/realms.js'
 import { checkOptionNames, integerOption, waitMsMax } from '../base/options.js'
 import { WaybillError } from '../errors.js'
-import { tellListener } from '../engine/life/tell-listener.js'
+import { callOptionListener } from '../engine/life/option-listener.js'
 import { isTag } from '../engine/accept/submission-terms.js'
 import type { OutcomeBatchesRequest, OutcomeGap } from '../engine/outcomes/consume.js'
 import { outcomeKinds, type QueueOutcome, type QueueOutcomeKind } from '../record/outcome.js'
@@ -68,7 +68,7 @@ export async function postOutcomes(queue: OutcomeSource, options: WebhookOptions
   const { keys, url, authorization, kinds, tags, batchMax, timeoutMs, retryMs } = checked(options)
   const { consumer = 'webhook', signal } = options
   const tell = (trouble: WebhookTrouble | undefined): void =>
-    tellListener('onTrouble', () => options.onTrouble?.(trouble))
+    callOptionListener('onTrouble', () => options.onTrouble?.(trouble))
   const isAborted = (): boolean => signal?.aborted === true
   const request = { consumer, max: batchMax, ...(signal === undefined ? undefined : { signal }) }
   for await (const batch of queue.outcomeBatches(request)) {

@@ -3,7 +3,7 @@
 import { crc32 } from '../../src/base/checksum.js'
 import { isDamage } from '../../src/inspect/damage/finding.js'
 import { Messages } from '../../src/inspect/messages/messages.js'
-import { snapshotAt } from '../../src/inspect/records/past.js'
+import { snapshotAt } from '../../src/inspect/records/past-snapshot.js'
 import { QueueDirectory } from '../../src/inspect/queue/queue-directory.js'
 import { takeSnapshot, type Snapshot } from '../../src/inspect/queue/snapshot.js'
 import { position } from '../../src/base/position.js'

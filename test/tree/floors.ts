@@ -203,6 +203,6 @@ export function purityViolations(source: Source): string[] {
   // The world runs promise callbacks out by the system's own means.
   if (path === 'src/sim/world/world.ts') return []
   // A defect of a listener that nobody hears as an event is said by Node; nothing depends on it.
-  if (path === 'src/engine/life/tell-listener.ts') return impureBut(source, 'process.')
+  if (path === 'src/engine/life/option-listener.ts') return impureBut(source, 'process.')
   return [...codeOf(source).matchAll(impure)].map(([word]) => `${path} mentions ${word}`)
 }

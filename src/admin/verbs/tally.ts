@@ -1,6 +1,6 @@
 /** Counts a verb's results and says whether it continues. */
 import { integerOption, signalOption, type OptionNames } from '../../base/options.js'
-import { tellListener } from '../../engine/life/tell-listener.js'
+import { callOptionListener } from '../../engine/life/option-listener.js'
 import { WaybillError } from '../../errors.js'
 import { checkAborted, verbAborted, type ListedMessage } from '../select/listing.js'
 
@@ -85,7 +85,7 @@ export class Tally {
   /** Between messages. @throws WaybillError VERB_ABORTED */
   pause(): void {
     const { signal, onProgress } = this.#options
-    if (onProgress !== undefined) tellListener('onProgress', () => onProgress(this.result))
+    if (onProgress !== undefined) callOptionListener('onProgress', () => onProgress(this.result))
     checkAborted(signal)
   }
 

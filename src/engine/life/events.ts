@@ -3,7 +3,7 @@
  * nothing. */
 import { EventEmitter } from 'node:events'
 import { callListener, listenerDefectText } from '../../delivery/call-listener.js'
-import { warnOfMistake } from './tell-listener.js'
+import { warnOfMistake } from './option-listener.js'
 import type { MessageId } from '../../base/message-id.js'
 import type { OptionNames } from '../../base/options.js'
 import type { OutcomeTls } from '../../delivery/transport.js'

@@ -12,7 +12,7 @@ import { selectsLane, type MetMessage } from '../../inspect/messages/queued-mess
 import { QueueDirectory } from '../../inspect/queue/queue-directory.js'
 import { takeSnapshot, type Snapshot } from '../../inspect/queue/snapshot.js'
 import { historyOf } from '../../inspect/records/history.js'
-import { isStillNeeded, snapshotAt } from '../../inspect/records/past.js'
+import { isStillNeeded, snapshotAt } from '../../inspect/records/past-snapshot.js'
 import { fieldsOf, type LoggedRecord } from '../../inspect/records/records.js'
 import { verify } from '../../inspect/verify/verify.js'
 import { queueNameOf, type QueueName } from '../../lane/lane.js'

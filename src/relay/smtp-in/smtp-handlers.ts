@@ -21,7 +21,7 @@ import { MessageIds } from '../../base/message-id.js'
 import { hostOption, integerOption } from '../../base/options.js'
 import { systemPrng } from '../../base/prng.js'
 import type { AskedRecipient } from '../../base/notification.js'
-import { tellListener } from '../../engine/life/tell-listener.js'
+import { callOptionListener } from '../../engine/life/option-listener.js'
 import type { SubmissionDsn } from '../../engine/accept/submission.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { completed, completionBytesMax, domainsBytesMax } from './completed-header.js'
@@ -156,7 +156,7 @@ export function smtpHandlers(
   // To smtp-server 0 means that there is no limit.
   if (!(recipientCountMax >= 1))
     throw new WaybillError('OPTION_INVALID', 'no room for a recipient', { option: 'recipientCountMax' })
-  const onError = (error: Error): void => tellListener('onError', () => options.onError?.(error))
+  const onError = (error: Error): void => callOptionListener('onError', () => options.onError?.(error))
 
   const ids = new MessageIds(systemPrng(), 'submitter')
   const ahead = new StreamRoom()

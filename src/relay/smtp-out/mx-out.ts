@@ -24,7 +24,7 @@ import { allowsMailHost, type StsPolicy } from '../tls/mta-sts-policy.js'
 import { checkMxOptions, checkProofs, daneServersOf, type MxTransportOptions } from './mx-out-options.js'
 import { smtpDelivery, type Places } from './smtp-delivery.js'
 import { OutSessions, siteOfAbandoned, type Place } from './out-sessions.js'
-import { ProvenAnswers } from '../dns/proven-answers.js'
+import { DnssecAnswers } from '../dns/dnssec-answers.js'
 import { sourceAddressesOf } from '../dns/source-addresses.js'
 import {
   demandOf,
@@ -157,7 +157,7 @@ class MxPlaces {
     signal: AbortSignal,
   ): Promise<FoundHosts> {
     const client = new DnsClient(this.#daneServers ?? systemDnsServers(), this.#clock)
-    const answers = new ProvenAnswers(client)
+    const answers = new DnssecAnswers(client)
     // A proven answer of the DNS names the domain's hosts as well as a policy does.
     const isAllowed = (name: string): boolean =>
       enforced === undefined || answers.mailHosts?.isProven === true || allowsMailHost(enforced, name)

@@ -11,7 +11,7 @@
 import { Socket } from 'node:net'
 import { isError } from '../../base/realms.js'
 import { assert } from '../../base/assert.js'
-import { tellListener } from '../../engine/life/tell-listener.js'
+import { callOptionListener } from '../../engine/life/option-listener.js'
 import { systemClock, type Clock } from '../../base/clock.js'
 import { Transcript } from '../../delivery/conversation.js'
 import type { SiteTrouble } from '../../delivery/transport.js'
@@ -139,7 +139,7 @@ export class OutSessions {
     const taken = client.transcript?.take()
     if (taken === undefined) return
     const conversation = { at: this.clock.wallMs(), server: place.name, ...taken }
-    tellListener('onConversation', () => this.#options.onConversation?.(id, conversation))
+    callOptionListener('onConversation', () => this.#options.onConversation?.(id, conversation))
   }
 
   /** Its transaction is over, or there was none. */

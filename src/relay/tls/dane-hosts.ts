@@ -18,7 +18,7 @@
 import type { DnsQuestions } from '../dns/dns-questions.js'
 import type { Nexthop } from '../tables/nexthop.js'
 import type { MailHost } from '../dns/mail-hosts.js'
-import type { ProvenAnswers } from '../dns/proven-answers.js'
+import type { DnssecAnswers } from '../dns/dnssec-answers.js'
 import type { TlsDemand } from './tls-policy.js'
 import { usableRecords, type TlsaRecord } from './tlsa-record.js'
 
@@ -38,7 +38,7 @@ type DaneVerdict =
 async function verdictOf(
   host: string,
   port: number,
-  answers: ProvenAnswers,
+  answers: DnssecAnswers,
   questions: DnsQuestions,
 ): Promise<DaneVerdict> {
   const bases = await basesOf(host, answers, questions)
@@ -65,7 +65,7 @@ async function verdictOf(
 /** Where its records may be, the best first: where its aliases lead to, and the name itself. */
 async function basesOf(
   host: string,
-  answers: ProvenAnswers,
+  answers: DnssecAnswers,
   questions: DnsQuestions,
 ): Promise<readonly string[] | Extract<DaneVerdict, { kind: 'unknown' }>> {
   const addresses = answers.addresses(host)
@@ -85,7 +85,7 @@ export async function daneDemands(
   hosts: readonly MailHost[],
   destination: Nexthop,
   isOnly: boolean,
-  answers: ProvenAnswers,
+  answers: DnssecAnswers,
   questions: DnsQuestions,
 ): Promise<ReadonlyMap<string, TlsDemand | undefined>> {
   const hostNames = [...new Set(hosts.map(({ name }) => name))]

@@ -8,7 +8,7 @@ import {
   readableAddresses,
   readableDsn,
 } from '../../../src/inspect/messages/waiting-recipients.js'
-import { isStillNeeded, snapshotAt } from '../../../src/inspect/records/past.js'
+import { isStillNeeded, snapshotAt } from '../../../src/inspect/records/past-snapshot.js'
 import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
 import { oneOperand, UsageError, type Arguments } from '../cli/command.js'
 import {

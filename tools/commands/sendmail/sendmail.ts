@@ -166,7 +166,7 @@ async function run(args: Arguments): Promise<number> {
     if (mode === 'i' || args.isSet('I')) return failed(sysexits.ok, noAliasFile)
     if (mode === 's') return await session(settings)
     if (mode === 'm' && flushed === undefined) return await submission(args, settings)
-    const { flushQueue, listQueue } = await import('./queue.js')
+    const { flushQueue, listQueue } = await import('./queue-modes.js')
     return mode === 'p'
       ? await listQueue(settings.queue)
       : await flushQueue(settings.queue, flushed ?? '', args.isSet('v'))

@@ -8,7 +8,7 @@ import type { MxResolver } from './dns-questions.js'
 /** Of a name that has records. */
 export type Proof = Pick<DnsReply<unknown>, 'owner' | 'isProven'>
 
-export class ProvenAnswers implements MxResolver {
+export class DnssecAnswers implements MxResolver {
   readonly #client: DnsClient
   /** Of the domain, when it has mail hosts. */
   mailHosts: Proof | undefined

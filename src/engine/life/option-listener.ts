@@ -4,7 +4,7 @@
 import { callListener, listenerDefectText } from '../../delivery/call-listener.js'
 
 /** @param name of its option */
-export const tellListener = (name: string, listener: () => unknown): void =>
+export const callOptionListener = (name: string, listener: () => unknown): void =>
   callListener(listener, (error) => warnOfListener(name, error))
 
 export const warnOfListener = (name: string, error: unknown): void =>
