@@ -10,11 +10,11 @@ import { Life } from './scale/life.js'
 
 const producerCount = 100
 const mebibyte = 1024 * 1024
-const minutesUsual = 10
+const minutesDefault = 10
 
 export async function run({ output, directory, smoke, minutes }: BenchArguments): Promise<void> {
   const sliceMs = smoke ? 1000 : 10_000
-  const totalMs = smoke ? 4000 : (minutes ?? minutesUsual) * 60_000
+  const totalMs = smoke ? 4000 : (minutes ?? minutesDefault) * 60_000
   const own = join(directory, 'queue')
   mkdirSync(own)
   const life = await Life.open({ directory: own, wallAtMs: Date.now(), isDue: false })

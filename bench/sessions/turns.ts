@@ -14,7 +14,7 @@ const lookMs = 5
 const stillMsMax = 30_000
 /** Aimed length of a turn. */
 const turnMs = 3000
-const usualRounds = 5
+const roundsDefault = 5
 /** Messages of the turn that shows how many that are. */
 const probeCount = 100
 const smokeCount = 20
@@ -45,7 +45,7 @@ export async function rowsOf(
   const counts = new Map<Relay, number>()
   for (const relay of relays) counts.set(relay, isSmoke ? smokeCount : await aimed(relay, sink, sending))
   const turns = new Map(relays.map((relay) => [relay, [] as Turn[]]))
-  for (let round = 0; round < (isSmoke ? 1 : usualRounds); round++)
+  for (let round = 0; round < (isSmoke ? 1 : roundsDefault); round++)
     for (const relay of relays) turns.get(relay)!.push(await turnOf(relay, sink, sending, counts.get(relay)!))
   const first = turns.get(relays[0]!)!
   return relays.map((relay) => rowOf(relay, turns.get(relay)!, first))

@@ -16,7 +16,7 @@ import { spreadOf, type Row } from '../output.js'
 const sizes = [4096, 65_536, 262_144, 1_048_576]
 const turnBytes = 8 * 2 ** 20
 const turnAppendsMax = 200
-const turnsUsual = 5
+const turnsDefault = 5
 
 export async function bareAppends(servers: Servers, directory: string, isSmoke: boolean): Promise<Row[]> {
   const place = storePlaceOf(servers.url)
@@ -47,7 +47,7 @@ async function compared(local: Disk, store: Disk, bytes: number, isSmoke: boolea
   const rates: Record<'local' | 'store', number[]> = { local: [], store: [] }
   const files = { local: await segmentOf(local, bytes), store: await segmentOf(store, bytes) }
   const count = isSmoke ? 2 : Math.min(turnAppendsMax, turnBytes / bytes)
-  for (let turn = 0; turn < (isSmoke ? 1 : turnsUsual); turn++)
+  for (let turn = 0; turn < (isSmoke ? 1 : turnsDefault); turn++)
     for (const where of ['local', 'store'] as const)
       rates[where].push(await rateOf(files[where], bytes, count, turn))
   for (const file of Object.values(files)) await file.close()

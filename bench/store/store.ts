@@ -37,7 +37,7 @@ const workloads: readonly Workload[] = [
   workload('10 KiB, 100 producers', 10_240, 100, 2000),
   workload('200 KB, 20 producers', 200_000, 20, 150),
 ]
-const turnsUsual = 5
+const turnsDefault = 5
 const queueCount = 8
 const listedCount = 20_000
 const retryMs = 50
@@ -124,7 +124,7 @@ class StoreBench {
   }
 
   get #turns(): number {
-    return this.#isSmoke ? 1 : turnsUsual
+    return this.#isSmoke ? 1 : turnsDefault
   }
 
   async #inStore(name: string, retriedMs?: number): Promise<BenchQueue> {

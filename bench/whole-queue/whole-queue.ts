@@ -7,10 +7,10 @@ import { commandRows } from './commands.js'
 import { commandsTitle, deletionsTitle } from './figures.js'
 import { fill, openedQuietly, setBackMs, type FilledQueue } from '../scale/filled-queue.js'
 
-const usualExponent = 6
+const exponentDefault = 6
 const producerCount = 100
 
-export async function run({ output, directory, smoke, to = usualExponent }: BenchArguments): Promise<void> {
+export async function run({ output, directory, smoke, to = exponentDefault }: BenchArguments): Promise<void> {
   const queue = await fill(join(directory, 'queue'), smoke ? 1000 : 10 ** to)
   output.table(commandsTitle, await commandRows(queue.count, queue.directory))
   output.table(deletionsTitle, await deletionRows(queue))

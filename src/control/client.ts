@@ -39,7 +39,7 @@ export interface Patience {
   readonly silenceMs: number
   readonly aliveMs: number
 }
-const usualPatience: Patience = { silenceMs: 20_000, aliveMs: 5000 }
+const patienceDefault: Patience = { silenceMs: 20_000, aliveMs: 5000 }
 
 type SubmittedAnswer = Extract<ControlAnswer, { kind: 'submitted' }>
 
@@ -72,7 +72,7 @@ export class ControlClient {
    * @returns undefined if no relay runs there
    * @throws WaybillError QUEUE_LOCKED if it has too many clients, DISK_FAILED if this user may not,
    * STORE_UNREACHABLE */
-  static connect(place: string, patience: Patience = usualPatience): Promise<ControlClient | undefined> {
+  static connect(place: string, patience: Patience = patienceDefault): Promise<ControlClient | undefined> {
     return ControlClient.over(() => connectOwner(place), isStoreUrl(place) ? {} : { path: place }, patience)
   }
 
@@ -80,7 +80,7 @@ export class ControlClient {
   static async over(
     reach: () => Promise<ControlStream | undefined>,
     place: WaybillError['place'],
-    patience: Patience = usualPatience,
+    patience: Patience = patienceDefault,
   ): Promise<ControlClient | undefined> {
     const stream = await reach()
     if (stream === undefined) return undefined

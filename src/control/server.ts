@@ -41,8 +41,8 @@ const names: OptionNames<ControlOptions> = {
   onError: true,
   clock: true,
 }
-const clientCountUsual = 16
-const stallMsUsual = 30_000
+const clientCountDefault = 16
+const stallMsDefault = 30_000
 
 /** Lets the `waybill` command operate a queue that this process has open. Replaces the socket that
  * an earlier process left.
@@ -79,7 +79,7 @@ export class ControlClients {
   /** @throws WaybillError OPTION_INVALID */
   constructor(queue: ControlledQueue, options: ControlOptions) {
     checkOptionNames(options, names)
-    const { clock = systemClock, clientCountMax = clientCountUsual, stallMs = stallMsUsual } = options
+    const { clock = systemClock, clientCountMax = clientCountDefault, stallMs = stallMsDefault } = options
     this.#clientCountMax = integerOption('clientCountMax', clientCountMax, 1, 1000)
     this.#stallMs = integerOption('stallMs', stallMs, 1, waitMsMax)
     this.#queue = queue

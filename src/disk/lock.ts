@@ -43,7 +43,7 @@ export function whenReleased(lock: Lock, released: Promise<void>): void {
 }
 
 /** @throws WaybillError QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM, DISK_FAILED */
-export async function takeLock(path: string, tryLock: TryLock = usualLock()): Promise<Lock> {
+export async function takeLock(path: string, tryLock: TryLock = defaultLock()): Promise<Lock> {
   await releasing.get(path)
   const directory = dirname(path)
   const warnings = [...(await checkQueueDirectory(directory)), ...(await fileSystemWarnings(directory))]
@@ -87,7 +87,7 @@ async function giveLock(directory: string, descriptor: number): Promise<void> {
 
 /** In a worker thread fs-ext would end the process: it answers on the event loop of
  * the main thread. */
-function usualLock(): TryLock {
+function defaultLock(): TryLock {
   const binding = isMainThread ? loadBinding() : undefined
   return binding === undefined ? flockByProgram : (descriptor) => flockByBinding(binding, descriptor)
 }

@@ -26,7 +26,7 @@ export interface HistoryPage {
   readonly next: string | undefined
 }
 
-const maxUsual = 100
+const maxDefault = 100
 const maxMost = 1000
 const blockBytes = 1 << 20
 
@@ -59,7 +59,7 @@ export async function readHistory(
   options: HistoryPageOptions = {},
 ): Promise<HistoryPage> {
   checkOptionNames(options, { max: true, after: true, signal: true })
-  const { max = maxUsual, after, signal } = options
+  const { max = maxDefault, after, signal } = options
   integerOption('max', max, 1, maxMost)
   signalOption(signal)
   const query = queryOf(selector)

@@ -83,8 +83,8 @@ const jsonBytesMax = 16 * 1024 * 1024
 /** For one request with its body. */
 const requestMsMax = 10 * 60_000
 const requestsPerConnectionMax = 1000
-const idleMsUsual = 30_000
-const clientCountUsual = 200
+const idleMsDefault = 30_000
+const clientCountDefault = 200
 
 /** That the framework knows. */
 const allMethods = ['GET', 'POST', 'DELETE', 'PUT', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE']
@@ -109,11 +109,11 @@ class HttpServer {
   readonly #routes: readonly Route[]
 
   constructor(queue: Queue, options: HttpOptions) {
-    const { clock = systemClock, idleMs = idleMsUsual, tls, figures, operations, tokens } = options
+    const { clock = systemClock, idleMs = idleMsDefault, tls, figures, operations, tokens } = options
     this.#options = options
     this.#clock = clock
     this.#views = new Views(clock)
-    this.#connections = new Connections(options.clientCountMax ?? clientCountUsual)
+    this.#connections = new Connections(options.clientCountMax ?? clientCountDefault)
     const bounds = {
       maxHeaderSize: headerBytesMax,
       headersTimeout: idleMs,

@@ -16,7 +16,7 @@ import { blockBytes, segmentHeaderBytes, type ReadSegmentHeader } from './segmen
 
 /** Short, because recovery reads while mail is accepted: in a new process, whose code is not
  * compiled yet, four times as much delayed the first submission by 30 ms instead of 10. */
-const usualWindowBytes = 64 * 1024
+const windowBytesDefault = 64 * 1024
 
 /** The search for the last commit reads long pieces, several at a time: one after the other, the
  * two segments of a start took 90 ms, and twice that when they were not in memory. */
@@ -36,7 +36,7 @@ export async function scanFrames(
   offset: number,
   end: number,
   visit: FrameVisitor,
-  into: Buffer = Buffer.allocUnsafe(Math.min(usualWindowBytes, Math.max(end - offset, 0))),
+  into: Buffer = Buffer.allocUnsafe(Math.min(windowBytesDefault, Math.max(end - offset, 0))),
 ): Promise<number> {
   let window = into
   while (offset < end) {

@@ -93,7 +93,7 @@ const schedulerNames: ReadonlySet<string> = new Set([
 ])
 
 /** The process limit of a transport for which none is said. */
-export const processLimitUsual: number = transportBounds.processLimit.default
+export const processLimitDefault: number = transportBounds.processLimit.default
 
 const invalid = (option: string, value: unknown, bound: string): WaybillError =>
   new WaybillError(

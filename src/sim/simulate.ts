@@ -62,7 +62,7 @@ const kibibyte = 1024
 /** Of the crashes. */
 const earlyOneIn = 8
 /** The assumed length of a life that ended early. */
-const usualCalls: LifeCalls = { opening: 80, work: 170 }
+const callsDefault: LifeCalls = { opening: 80, work: 170 }
 const longMs = 30 * 86_400_000
 const small = { segmentBytes: 64 * kibibyte, laneSegmentBytes: 64 * kibibyte, inlineBytesMax: 4 * kibibyte }
 
@@ -121,9 +121,9 @@ async function rehearse<World>(options: SimulateOptions<World>): Promise<LifeCal
   try {
     await live(options, options.world(), sim, disk, [], () => (opening ??= disk.callCount))
   } catch {
-    return usualCalls
+    return callsDefault
   }
-  return opening === undefined ? usualCalls : { opening, work: disk.callCount - opening }
+  return opening === undefined ? callsDefault : { opening, work: disk.callCount - opening }
 }
 
 async function runOnce<World>(

@@ -172,10 +172,10 @@ class Theatre implements Stage {
 /** The engine has patience with its disk, ten seconds in a listing. A disk on which one call takes
  * longer is for tests about that: here it would be the seed that says whether a listing shows
  * all. */
-const overtakeMsUsual = 1000
+const overtakeMsDefault = 1000
 
 export const simulated: StageRun = async (body, options = {}) => {
-  const { seed = 0, overtakeMsMax = overtakeMsUsual } = options
+  const { seed = 0, overtakeMsMax = overtakeMsDefault } = options
   const world = new SimWorld({ seed, overtakeMsMax })
   let last: SimDisk | undefined
   const stage: Theatre = new Theatre(world.clock, 'simulated', options, () => {

@@ -20,7 +20,7 @@ const segmentsMin = 2
 /** Usual bytes of a message beside its data: a whole block if it was put on hold alone, because a
  * checkpoint pads. Messages with thousands of recipients take more; the lane knows the largest that
  * was marked in this life. */
-const envelopeBytesUsual = 64 * 1024
+const envelopeBytesTypical = 64 * 1024
 
 const order: Order = { kind: 'move', lane: 'hold', changes: {} }
 const underWay = new WeakMap<OpenedEngine, AbortController>()
@@ -63,8 +63,8 @@ async function isWorthIt(opened: OpenedEngine): Promise<boolean> {
   const bytes = spanBytes(lanes.hold)
   if (bytes < segmentsMin * lanes.hold.logs!.envelopes.files.grid.segmentBytes) return false
   const markCount = lanes.hold.marks.count
-  const usualBytes = envelopeBytesUsual + frameBytes(options.inlineBytesMax)
-  if (2 * markCount * Math.max(usualBytes, lanes.hold.markedBytesMax) < bytes) return false
+  const typicalBytes = envelopeBytesTypical + frameBytes(options.inlineBytesMax)
+  if (2 * markCount * Math.max(typicalBytes, lanes.hold.markedBytesMax) < bytes) return false
   const seenCount = marksSeen.get(opened) ?? 0
   if (seenCount <= markCount && markCount < 2 * seenCount) return false
   // Compaction needs room before it makes any; the last room is for `delete`.

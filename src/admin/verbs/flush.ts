@@ -24,7 +24,7 @@ export interface FlushOptions extends VerbOptions {
   readonly perSecond?: number
 }
 
-const perSecondUsual = 100
+const perSecondDefault = 100
 const order: Order = { kind: 'move', lane: 'incoming', changes: {} }
 const isDeferred = (lane: Lane): boolean => lane.kind === 'retry'
 
@@ -36,7 +36,7 @@ export async function flush(
 ): Promise<VerbResult> {
   requireSelection(selector)
   checkOptionNames(options, { ...verbOptionNames, perSecond: true })
-  const { perSecond = perSecondUsual, ...common } = options
+  const { perSecond = perSecondDefault, ...common } = options
   if (!(perSecond > 0))
     throw new WaybillError('OPTION_INVALID', `${perSecond} is not a number above 0`, { option: 'perSecond' })
   const { parts } = opened

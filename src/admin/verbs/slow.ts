@@ -15,14 +15,14 @@ export interface SlowOptions extends Rate {
   readonly forMs?: number | undefined
 }
 
-const forMsUsual = 3_600_000
+const forMsDefault = 3_600_000
 const forMsMax = 30 * 86_400_000
 
 /** @throws WaybillError OPTION_INVALID, QUEUE_CRASHED */
 export function slow(opened: OpenedEngine, options: SlowOptions): void {
   const { life } = opened.parts
   checkOptionNames(options, { nexthop: true, transport: true, count: true, perMs: true, forMs: true })
-  const { nexthop, transport, count, perMs, forMs = forMsUsual } = options
+  const { nexthop, transport, count, perMs, forMs = forMsDefault } = options
   // A program without types may have left it out.
   checkNames({ nexthop: nexthop ?? '', transport })
   checkTransport(opened, transport)

@@ -192,7 +192,7 @@ const spans: readonly [label: string, forMs: number][] = [
   ['for a day', 86_400_000],
 ]
 
-const slowMsUsual = 3_600_000
+const slowMsDefault = 3_600_000
 
 const perSpans: readonly [label: string, perMs: number][] = [
   ['minute', 60_000],
@@ -230,7 +230,7 @@ function actForm(app: App): TemplateResult {
       const [count, perMs] = [Number(given.get('count')), Number(given.get('per'))]
       if (target.nexthop === null || !(count >= 1))
         return view.refuse('To slow, name a next hop, and how many deliveries may begin.')
-      if (await view.slow(target, { count, perMs }, forMs || slowMsUsual)) form.reset()
+      if (await view.slow(target, { count, perMs }, forMs || slowMsDefault)) form.reset()
     } else if (target.nexthop === null && target.transport === null)
       view.refuse('To suspend, name a next hop, a transport or both.')
     else if (await view.suspend('form', target, forMs === 0 ? undefined : forMs)) form.reset()

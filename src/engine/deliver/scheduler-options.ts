@@ -1,7 +1,7 @@
 /** The scheduler's options in a queue: those of the embedder, above the queue's own defaults, above
  * Postfix's. */
 import type { RetryPolicy } from '../../policy/retry-policy.js'
-import { processLimitUsual } from '../../scheduler/parameter-bounds.js'
+import { processLimitDefault } from '../../scheduler/parameter-bounds.js'
 import type { SchedulerOptions } from '../../scheduler/scheduler.js'
 import type { ChangedOptions } from '../life/change.js'
 
@@ -30,7 +30,7 @@ export function withProcessLimits(
   const raised = transports.flatMap((name) => {
     const processLimit = policy.processLimitFor?.(name) ?? 0
     const own = scheduler.transports?.[name]
-    return processLimit <= processLimitUsual || own?.processLimit !== undefined
+    return processLimit <= processLimitDefault || own?.processLimit !== undefined
       ? []
       : [[name, { ...own, processLimit }]]
   })

@@ -56,7 +56,7 @@ const batchesNames: OptionNames<OutcomeBatchesRequest> = { ...requestNames, max:
 /** Consumers of a queue, readers without a name included. */
 const consumersMax = 32
 const nameBytesMax = 64
-const batchMaxUsual = 100
+const batchMaxDefault = 100
 const batchMaxMost = 1000
 
 /** What consuming needs of a life. */
@@ -152,7 +152,7 @@ async function* inBatches(
   ended: AbortSignal,
 ): AsyncGenerator<readonly (QueueOutcome | OutcomeGap)[], void> {
   checkOptionNames(asked, batchesNames)
-  const { max = batchMaxUsual, ...request } = asked
+  const { max = batchMaxDefault, ...request } = asked
   integerOption('max', max, 1, batchMaxMost)
   const reading = await Reading.begin(outcomes, life, request, ended)
   try {

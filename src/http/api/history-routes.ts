@@ -6,7 +6,7 @@ import { count, instant, list, object, orNull, text } from './schemas.js'
 
 /** Searches at once: each may read all files. */
 const searchesMax = 4
-const limitUsual = 100
+const limitDefault = 100
 
 const entry = object(
   {
@@ -44,7 +44,7 @@ export function historyRoutes(parts: ApiParts): Route[] {
         messageId: { ...text, description: 'of the header; finds what was accepted' },
         recipient: { ...text, description: 'named by the entry' },
         tag: text,
-        limit: { type: 'integer', minimum: 1, maximum: 1000, default: limitUsual },
+        limit: { type: 'integer', minimum: 1, maximum: 1000, default: limitDefault },
         after: { ...text, description: '`next` of the page before' },
       },
       answers: {
@@ -57,7 +57,7 @@ export function historyRoutes(parts: ApiParts): Route[] {
         if (searchCount >= searchesMax)
           throw new ProblemError('TOO_MANY_REQUESTS', `${searchesMax} searches are under way already`)
         const {
-          limit = limitUsual,
+          limit = limitDefault,
           after,
           ...selector
         } = query as {

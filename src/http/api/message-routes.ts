@@ -6,7 +6,7 @@ import { selectorInQuery, selectorQuery, shownMessage } from './message-json.js'
 import type { ApiParts, ApiRequest, Route } from './route.js'
 import { count, list, object, orNull, ref, text } from './schemas.js'
 
-const limitUsual = 100
+const limitDefault = 100
 /** Pages that are made at once: each looks at thousands of messages. */
 const pagesMax = 8
 
@@ -20,7 +20,7 @@ export function messageRoutes(parts: ApiParts): Route[] {
       summary: 'Lists messages page by page: active ones, then lane by lane as they are due',
       query: {
         ...selectorQuery,
-        limit: { type: 'integer', minimum: 1, maximum: 500, default: limitUsual },
+        limit: { type: 'integer', minimum: 1, maximum: 500, default: limitDefault },
         after: { ...text, description: '`next` of the page before' },
       },
       answers: {
@@ -64,7 +64,7 @@ export function messageRoutes(parts: ApiParts): Route[] {
 async function page(parts: ApiParts, { query }: ApiRequest, reply: FastifyReply): Promise<unknown> {
   const after = query['after'] as string | undefined
   const { messages, next, lookedAtCount, damage } = await parts.queue.page(selectorInQuery(query), {
-    max: (query['limit'] as number | undefined) ?? limitUsual,
+    max: (query['limit'] as number | undefined) ?? limitDefault,
     after,
     signal: leftSignal(reply),
   })

@@ -34,7 +34,7 @@ interface Order {
   readonly transport?: string
 }
 
-const sampleUsual = 20
+const sampleDefault = 20
 const waitSecondsMax = 60
 
 export const operationRoutes = (parts: ApiParts): Route[] => [
@@ -55,7 +55,7 @@ export const operationRoutes = (parts: ApiParts): Route[] => [
       202: { means: 'it is under way', schema: ref('Operation') },
     },
     handle: async (request, reply) => {
-      const { dryRun = false, sampleMax = sampleUsual, ...given } = request.body as Order
+      const { dryRun = false, sampleMax = sampleDefault, ...given } = request.body as Order
       const by = parts.tokenOf(request).name
       const { id } = parts.operations.begin({ request: verbOf(given), dryRun, sampleMax, by })
       const waitMs = waitMsOf(request)

@@ -6,7 +6,7 @@
 export const domainCountMax = 200_000
 
 /** Subdomains that a shown parent has at least. @see Postfix qshape(1), -m */
-export const subdomainCountUsual = 5
+export const subdomainCountDefault = 5
 
 export interface AgeRow {
   readonly domain: string

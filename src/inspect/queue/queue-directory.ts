@@ -27,7 +27,7 @@ export interface LogPlace {
   readonly directory: string
 }
 
-const laneSegmentBytesUsual = 16 * 1024 * 1024
+const laneSegmentBytesDefault = 16 * 1024 * 1024
 /** Segments of one log that are tried before the size counts as unknown. */
 const headersReadMax = 64
 
@@ -70,7 +70,7 @@ export class QueueDirectory {
     const found: QueueHeader = {
       format: header?.format ?? formatVersion,
       segmentBytes,
-      laneSegmentBytes: laneSegmentBytes ?? header?.laneSegmentBytes ?? laneSegmentBytesUsual,
+      laneSegmentBytes: laneSegmentBytes ?? header?.laneSegmentBytes ?? laneSegmentBytesDefault,
     }
     judge(header, found, trouble, report)
     return new QueueDirectory(disk, around, found)

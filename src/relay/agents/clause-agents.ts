@@ -17,7 +17,7 @@ import type { ZmailerPolicy } from '../../policy/zmailer-policy.js'
 import { accountOf, type AgentAccount } from './agent-account.js'
 import { AgentPools } from './agent-pools.js'
 import type { PoolOptions } from './agent-pool.js'
-import { agentPath, agentTimeoutMs, startsPerSecondUsual } from './pipe-transport.js'
+import { agentPath, agentTimeoutMs, startsPerSecondDefault } from './pipe-transport.js'
 
 export interface ClauseAgentsOptions {
   /** The clauses, as they are now. */
@@ -53,7 +53,7 @@ export class ClauseAgents {
   constructor(options: ClauseAgentsOptions) {
     checkOptionNames(options, optionNames)
     this.#options = options
-    this.#pools = new AgentPools({ startsPerSecondMax: options.startsPerSecondMax ?? startsPerSecondUsual })
+    this.#pools = new AgentPools({ startsPerSecondMax: options.startsPerSecondMax ?? startsPerSecondDefault })
   }
 
   /** Agents that there are, idle or not. */

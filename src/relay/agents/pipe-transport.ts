@@ -57,7 +57,7 @@ const names: OptionNames<PipeOptions> = {
 const dayMs = 86_400_000
 export const agentPath = '/usr/local/bin:/usr/bin:/bin'
 export const agentTimeoutMs = 1_000_000
-export const startsPerSecondUsual = 20
+export const startsPerSecondDefault = 20
 
 /** Agents are started when there is mail, and end with the queue, whatever ends it.
  * @throws WaybillError OPTION_INVALID */
@@ -68,7 +68,7 @@ export function pipeTransport(options: PipeOptions): Transport {
   const pool = checkedPool(options)
   const startsPerSecondMax = integerOption(
     'startsPerSecondMax',
-    options.startsPerSecondMax ?? startsPerSecondUsual,
+    options.startsPerSecondMax ?? startsPerSecondDefault,
     1,
     1000,
   )

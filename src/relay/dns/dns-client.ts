@@ -198,13 +198,13 @@ const reading =
     if (value !== undefined) done(value)
   }
 
-const portUsual = 53
+const portDefault = 53
 
 /** ADDRESS, or ADDRESS:PORT, in brackets where that has colons.
  * @returns undefined for anything else */
 export function readDnsServer(text: string): DnsServer | undefined {
-  if (isIP(text) !== 0) return { address: text, port: portUsual, isTrusted: true }
-  const parts = nexthopParts(text, portUsual)
+  if (isIP(text) !== 0) return { address: text, port: portDefault, isTrusted: true }
+  const parts = nexthopParts(text, portDefault)
   if (parts === undefined || isIP(parts.text) === 0) return undefined
   return { address: parts.text, port: parts.port, isTrusted: true }
 }

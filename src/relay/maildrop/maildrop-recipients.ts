@@ -5,7 +5,7 @@ import { expandedEach } from '../smtp-in/expanded-recipients.js'
 import { hopCount } from '../smtp-in/received.js'
 import { refusalAtDoor, type RecipientTables } from '../parameters/recipient-refusal.js'
 import { badAddress, isReadable } from '../parameters/readable-address.js'
-import { hopCountUsual, loopError, plainAddress } from '../smtp-in/smtp-handlers.js'
+import { hopCountDefault, loopError, plainAddress } from '../smtp-in/smtp-handlers.js'
 import type { FoundMail } from './maildrop-file.js'
 
 export interface RefusedRecipient {
@@ -34,7 +34,7 @@ export function checkedRecipients(
 ): CheckedRecipients {
   const { hostname, tables, sizeBytesMax, recipientCountMax } = door
   if (dataBytes > sizeBytesMax) return { recipients: [], refused: refusedFor(dropped, tooLarge) }
-  if (hopCount(data) > hopCountUsual)
+  if (hopCount(data) > hopCountDefault)
     return { recipients: [], refused: refusedFor(dropped, loopError().message) }
   const named: string[] = []
   const written = new Map<string, string>()

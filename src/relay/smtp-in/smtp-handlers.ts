@@ -142,7 +142,7 @@ export function smtpHandlers(
 ): SmtpHandlers {
   const { hostname = machineName(), received = true, dsn = true, clock = systemClock } = options
   hostOption('hostname', hostname)
-  const hopCountMax = integerOption('hopCountMax', options.hopCountMax ?? hopCountUsual, 1, 1000)
+  const hopCountMax = integerOption('hopCountMax', options.hopCountMax ?? hopCountDefault, 1, 1000)
   const completionBytes = completes === undefined ? 0 : domainsBytesMax + (received ? 0 : completionBytesMax)
   const headerBytes = completionBytes + (received ? receivedBytesMax : 0)
   const ofAnybody = dsn ? [...senderParameters, ...senderDsnParameters] : senderParameters
@@ -273,7 +273,7 @@ export function plainAddress(address: string, hostname: string): string {
 const isPlain = (text: string): boolean => !isInternational(text)
 
 /** `Received` fields that a message may have by default. */
-export const hopCountUsual = 50
+export const hopCountDefault = 50
 
 export const loopError = (): ReplyError =>
   new ReplyError({ code: 554, enhanced: '5.4.6' }, 'the message has passed too many relays: a loop')

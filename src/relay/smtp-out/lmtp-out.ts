@@ -48,8 +48,8 @@ export function lmtpTransport({ path, ...options }: LmtpTransportOptions = {}): 
 }
 
 /** @param text a nexthop @returns undefined for what is none */
-export function lmtpServer(text: string, portUsual = 24): { readonly path: string } | Nexthop | undefined {
-  if (!text.startsWith('unix:')) return readNexthop(text.replace(/^inet:/, ''), portUsual)
+export function lmtpServer(text: string, portDefault = 24): { readonly path: string } | Nexthop | undefined {
+  if (!text.startsWith('unix:')) return readNexthop(text.replace(/^inet:/, ''), portDefault)
   const path = text.slice('unix:'.length)
   const isOne = isAbsolute(path) && !/\s/.test(path) && Buffer.byteLength(path) <= pathBytesMax
   return isOne ? { path } : undefined

@@ -38,9 +38,9 @@ export function localTransport(
 }
 
 function placeOf(nexthop: string, options: SmtpTransportOptions): Place | undefined {
-  const portUsual = options.port ?? (options.tls === 'implicit' ? 465 : 25)
-  if (options.host !== undefined) return namedPlace(options.host, portUsual)
-  const parts = nexthopParts(nexthop, portUsual)
+  const portDefault = options.port ?? (options.tls === 'implicit' ? 465 : 25)
+  if (options.host !== undefined) return namedPlace(options.host, portDefault)
+  const parts = nexthopParts(nexthop, portDefault)
   return parts === undefined ? undefined : namedPlace(parts.text, parts.port)
 }
 

@@ -44,12 +44,12 @@ export function outcomeOfReply(text: string, stage: Stage): Outcome {
 
 /** Trouble before or between transactions. A server that greets with 5yz does not want us now; it
  * has not seen the message.
- * @param statusUsual when the server names none */
-export function siteOfReply(text: string, statusUsual: string = '4.4.0'): SiteTrouble {
+ * @param statusDefault when the server names none */
+export function siteOfReply(text: string, statusDefault: string = '4.4.0'): SiteTrouble {
   const { enhanced } = parsed(text)
   return {
     kind: 'site',
-    status: enhanced === undefined ? statusUsual : `4${enhanced.slice(1)}`,
+    status: enhanced === undefined ? statusDefault : `4${enhanced.slice(1)}`,
     reason: text,
   }
 }

@@ -55,7 +55,7 @@ const invalid = (reason: string, place: Place): WaybillError =>
 
 /** What `serve` has without --shaping; tools/deploy/shaping has the same, to be changed. The rates
  * are low enough for a site that asks for patience, and high enough that mail still goes. */
-export const shapingUsual = `# Replies that slow a site: words of the reply, in order, the rate from then on, and for how long.
+export const shapingDefault = `# Replies that slow a site: words of the reply, in order, the rate from then on, and for how long.
 421 4.7.28     to 10/minute for 15m
 421 4.7.0      to 10/minute for 15m
 450 4.7.1 rate to 10/minute for 15m

@@ -26,11 +26,11 @@ export interface NexthopParts {
 
 /** `TEXT`, `[TEXT]` or `[IPv6:TEXT]`, each also with `:PORT`.
  * @returns undefined for anything else */
-export function nexthopParts(nexthop: string, portUsual: number): NexthopParts | undefined {
+export function nexthopParts(nexthop: string, portDefault: number): NexthopParts | undefined {
   const match = form.exec(nexthop)
   if (match === null) return undefined
   const [, bracketed, plain = ''] = match
-  const port = Number(match[3] ?? portUsual)
+  const port = Number(match[3] ?? portDefault)
   // Nodemailer takes 0 for a missing port, and uses its default.
   if (port < 1 || port > 65_535) return undefined
   return { text: bracketed ?? plain, inBrackets: bracketed !== undefined, port }
@@ -38,8 +38,8 @@ export function nexthopParts(nexthop: string, portUsual: number): NexthopParts |
 
 /** For `mxTransport`: TEXT is a domain, in brackets a host, or an address.
  * @returns undefined for anything else */
-export function readNexthop(nexthop: string, portUsual: number): Nexthop | undefined {
-  const parts = nexthopParts(nexthop, portUsual)
+export function readNexthop(nexthop: string, portDefault: number): Nexthop | undefined {
+  const parts = nexthopParts(nexthop, portDefault)
   if (parts === undefined) return undefined
   const { text, inBrackets, port } = parts
   if (isIP(text) !== 0) return { kind: 'address', address: text, port }

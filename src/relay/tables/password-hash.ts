@@ -23,9 +23,9 @@ export interface PasswordHash extends Cost {
   readonly key: Uint8Array
 }
 
-const costUsual: Cost = { ln: 15, r: 8, p: 1 }
-const saltBytesUsual = 16
-const keyBytesUsual = 32
+const costDefault: Cost = { ln: 15, r: 8, p: 1 }
+const saltBytesDefault = 16
+const keyBytesDefault = 32
 
 /** Memory of a check times its rounds, 128·N·r·p: sixteen times the usual, some two seconds. */
 const workBytesMax = 2 ** 29
@@ -44,8 +44,8 @@ const keyOf = (password: string, { ln, r, p }: Cost, salt: Uint8Array, bytes: nu
   scrypted(password, salt, bytes, { N: 2 ** ln, r, p, maxmem: 2 * workBytesMax })
 
 export async function hashOf(password: string): Promise<PasswordHash> {
-  const salt = randomBytes(saltBytesUsual)
-  return { ...costUsual, salt, key: await keyOf(normal(password), costUsual, salt, keyBytesUsual) }
+  const salt = randomBytes(saltBytesDefault)
+  return { ...costDefault, salt, key: await keyOf(normal(password), costDefault, salt, keyBytesDefault) }
 }
 
 /** As typed, too, when that is another text: so passlib hashes it. */

@@ -65,7 +65,7 @@ const foreignLevels: ReadonlyMap<string, string> = new Map([
   ['fingerprint', 'certificates are checked by roots and names'],
 ])
 
-const matchUsual: Readonly<Partial<Record<TlsLevel, readonly string[]>>> = {
+const matchDefault: Readonly<Partial<Record<TlsLevel, readonly string[]>>> = {
   verify: ['hostname'],
   secure: ['nexthop', 'dot-nexthop'],
 }
@@ -75,7 +75,7 @@ export const isDane = (level: TlsLevel): level is 'dane' | 'dane-only' =>
   level === 'dane' || level === 'dane-only'
 
 /** It proves who the server is. */
-export const isVerifying = (level: TlsLevel): boolean => matchUsual[level] !== undefined
+export const isVerifying = (level: TlsLevel): boolean => matchDefault[level] !== undefined
 
 /** Mail may go without TLS. */
 export const allowsPlaintext = (level: TlsLevel): boolean =>
@@ -169,7 +169,7 @@ function matchOf(
   match: TlsPolicyLine['match'],
   bad: (reason: string) => WaybillError,
 ): readonly string[] {
-  const usual = matchUsual[level]
+  const usual = matchDefault[level]
   if (match === undefined) return usual ?? []
   if (usual === undefined) throw bad(`no name is looked at with ${level}: that takes verify or secure`)
   if (!Array.isArray(match) || match.length === 0) throw bad('there is no name to match')

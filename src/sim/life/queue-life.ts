@@ -51,7 +51,7 @@ export interface LifeOptions {
 }
 
 /** Defaults of a queue. */
-const proofMsUsual = 2000
+const proofMsDefault = 2000
 
 /** Events that the longest life of a test needs, and then some. */
 const eventsMax = 300_000
@@ -89,7 +89,7 @@ export class QueueLife {
       waitMsMax: waitMsMaxOf(options),
       isInOrder: order === 'fifo' && !mayFail(options) && !mayHang(workload),
       isShortOfRoom: workload.shortage !== undefined,
-      proofMs: workload.setup.proofMs ?? proofMsUsual,
+      proofMs: workload.setup.proofMs ?? proofMsDefault,
       isDraining: false,
       isPunctual: workload.isPunctual === true && waitMsMaxOf(options) < Infinity,
       beginsAtMs: this.world.clock.wallMs(),

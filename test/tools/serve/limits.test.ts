@@ -94,9 +94,11 @@ test.each([
 })
 
 test('the table that operators copy is the one that serve has', async () => {
-  const { shapingUsual } = await import('../../../src/relay/tables/limit-table.js')
+  const { shapingDefault } = await import('../../../src/relay/tables/limit-table.js')
   const { readFile } = await import('node:fs/promises')
-  expect(await readFile(new URL('../../../tools/deploy/shaping', import.meta.url), 'utf8')).toBe(shapingUsual)
+  expect(await readFile(new URL('../../../tools/deploy/shaping', import.meta.url), 'utf8')).toBe(
+    shapingDefault,
+  )
 })
 
 test('without --shaping a common reply slows its site, and the log says so', async () => {

@@ -7,14 +7,14 @@ import { UsageError, type Arguments } from './command.js'
 export const queueVariable = 'WAYBILL_QUEUE'
 
 /** The default. */
-const queueUsual = './var/queue'
+const queueDefault = './var/queue'
 
 /** For the help of an option. */
-export const queueHelp: string = `the queue's directory, or the URL of one in a store, postgres://…?queue=NAME\n($${queueVariable}, or ${queueUsual})`
+export const queueHelp: string = `the queue's directory, or the URL of one in a store, postgres://…?queue=NAME\n($${queueVariable}, or ${queueDefault})`
 
 /** @throws UsageError for an empty name: it would be the working directory */
 export function queuePathOf(args: Arguments): string {
-  const path = args.one('queue') ?? (queueOfEnvironment() || queueUsual)
+  const path = args.one('queue') ?? (queueOfEnvironment() || queueDefault)
   if (path === '') throw new UsageError('--queue has an empty value')
   return path
 }
@@ -24,4 +24,4 @@ export const queueOfEnvironment = (): string => process.env[queueVariable] ?? ''
 
 /** A hint for an operator without a queue: how to name another. */
 export const namingHint = (path: string): string =>
-  path === queueUsual ? `; --queue DIR or ${queueVariable} names another` : ''
+  path === queueDefault ? `; --queue DIR or ${queueVariable} names another` : ''

@@ -10,15 +10,20 @@ export interface Endpoint {
 
 /** `HOST:PORT`, `[IPv6]:PORT`, `[HOST]:PORT` as Postfix has it, `:PORT` or `PORT`.
  * @throws UsageError */
-export function parseEndpoint(option: string, text: string, hostUsual: string, portUsual?: number): Endpoint {
+export function parseEndpoint(
+  option: string,
+  text: string,
+  hostDefault: string,
+  portDefault?: number,
+): Endpoint {
   const match = /^(?:\[([0-9a-f:.]+|[^\s:[\]]+)\]|([^\s:[\]]*))(?::(\d{1,5}))?$/i.exec(text)
   const isPort = match !== null && match[3] === undefined && /^\d+$/.test(match[2] ?? '')
   const host = isPort ? '' : (match?.[1] ?? match?.[2] ?? '')
-  const port = Number(isPort ? match?.[2] : (match?.[3] ?? portUsual))
+  const port = Number(isPort ? match?.[2] : (match?.[3] ?? portDefault))
   if (text === '' || match === null || !(port >= 0 && port <= 65_535)) {
     throw new UsageError(`${flagOf(option)} takes HOST:PORT, not '${text}'`)
   }
-  return { host: host === '' ? hostUsual : host, port }
+  return { host: host === '' ? hostDefault : host, port }
 }
 
 export const formatEndpoint = ({ host, port }: Endpoint): string =>

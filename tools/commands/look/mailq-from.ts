@@ -10,13 +10,13 @@ import { Output, OutputClosed, type Surroundings } from '../text/output.js'
 import { exits } from './inspection.js'
 
 /** Of ZMailer. */
-const portUsual = 174
+const portDefault = 174
 const dumpBytesMax = 256 * 1024 * 1024
 const silenceMs = 30_000
 
 /** @throws UsageError */
 export async function listFrom(from: string, args: Arguments, surroundings: Surroundings): Promise<number> {
-  const endpoint = parseEndpoint('from', from, '127.0.0.1', portUsual)
+  const endpoint = parseEndpoint('from', from, '127.0.0.1', portDefault)
   const json = args.isSet('json')
   const out = new Output(surroundings)
   try {

@@ -1,5 +1,5 @@
 /** `waybill qshape`: shows the age of mail by domain, in the form of Postfix's qshape. */
-import { AgeTable, subdomainCountUsual, type AgeRow } from '../../../src/inspect/figures/age-table.js'
+import { AgeTable, subdomainCountDefault, type AgeRow } from '../../../src/inspect/figures/age-table.js'
 import { countAges } from '../../../src/inspect/figures/message-ages.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'
 import { selectsLane, type MetMessage, type Selection } from '../../../src/inspect/messages/queued-message.js'
@@ -78,7 +78,7 @@ function wishesOf(args: Arguments, { isTerminal }: Surroundings): Wishes {
     shownMax: args.isSet('n') ? countOf('n', '', 1) : isTerminal ? 20 : Infinity,
     width: countOf('w', '80', 1),
     stepCount: isTerminal ? stepCount : undefined,
-    parentsMin: args.isSet('p') || args.isSet('m') ? countOf('m', `${subdomainCountUsual}`, 1) : 0,
+    parentsMin: args.isSet('p') || args.isSet('m') ? countOf('m', `${subdomainCountDefault}`, 1) : 0,
   }
 }
 

@@ -8,7 +8,7 @@ import { textOf } from '../look/listing-options.js'
 import { durationText, printable } from '../text/shown-text.js'
 import { operatingCommand, relayOf, type Operating, type OperatingCommand } from './operating-command.js'
 
-const forUsual = '1h'
+const forDefault = '1h'
 
 export const slow: OperatingCommand = operatingCommand(
   'slow',
@@ -19,7 +19,7 @@ export const slow: OperatingCommand = operatingCommand(
       ...jsonOption,
       to: { value: 'RATE', help: `deliveries in a time: ${rateExamples}` },
       transport: { value: 'NAME', help: 'only by this transport' },
-      for: { value: 'TIME', help: `ends by itself after that: 30m, 2h, 1d (${forUsual})` },
+      for: { value: 'TIME', help: `ends by itself after that: 30m, 2h, 1d (${forDefault})` },
     },
     notes:
       'Mail waits in the queue for its turn, without an attempt. `waybill destinations` shows what is slowed, `waybill resume`\n' +
@@ -35,7 +35,7 @@ function check(args: Arguments): readonly SlowOptions[] {
   if (rate === undefined) throw new UsageError(`--to is a rate: ${rateExamples}`)
   if (args.rest.length === 0) throw new UsageError('no destination is given')
   const transport = textOf(args, 'transport')
-  const forMs = parseDurationOption('for', textOf(args, 'for') ?? forUsual)
+  const forMs = parseDurationOption('for', textOf(args, 'for') ?? forDefault)
   return args.rest.map((nexthop) => ({ nexthop, transport, ...rate, forMs }))
 }
 

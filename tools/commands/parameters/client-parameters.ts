@@ -8,7 +8,7 @@ import { readDuration } from '../../../src/policy/duration.js'
 import { countMax, type SmtpTransportOptions } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { isVerdict } from '../../../src/relay/tables/route-verdict.js'
 import { UsageError } from '../cli/command.js'
-import { transportLmtp, transportLocal, transportUsual } from './transport-names.js'
+import { transportLmtp, transportLocal, transportDefault } from './transport-names.js'
 
 export type ClientOptions = Pick<
   SmtpTransportOptions,
@@ -125,7 +125,7 @@ export function clientOptionsOf(
   transport: string,
 ): ClientOptions {
   const own = clients.get(transport) ?? {}
-  const usual = transport === transportLmtp ? {} : (clients.get(transportUsual) ?? {})
+  const usual = transport === transportLmtp ? {} : (clients.get(transportDefault) ?? {})
   const { cachesConnections = true, ...options }: SaidOfClient = { ...usual, ...own }
   const reused = { ...usual.connectionReuse, ...own.connectionReuse }
   const connectionReuse = cachesConnections ? reused : { ...reused, idleMs: 0 }

@@ -37,7 +37,7 @@ const deferName = 'defer_transports'
 const inFlowName = 'in_flow_delay'
 const bccName = 'always_bcc'
 /** As in Postfix. */
-const inFlowDelayMsUsual = 1000
+const inFlowDelayMsDefault = 1000
 const inFlowDelayMsMax = 10_000
 
 /** @see Postfix local_destination_concurrency_limit, local_destination_recipient_limit */
@@ -69,7 +69,7 @@ export function queueParameters(texts: readonly string[], transports: readonly s
   const named = new Set<string>()
   const clients = new Map<string, SaidOfClient>()
   let deferred: ReadonlySet<string> = new Set()
-  let inFlowDelayMs = inFlowDelayMsUsual
+  let inFlowDelayMs = inFlowDelayMsDefault
   let alwaysBcc: string | undefined
   let activeCountMax: number | undefined
   for (const text of texts) {

@@ -19,7 +19,7 @@ export interface Share {
 const localTransports: readonly string[] = [transportLocal, transportLmtp, transportPipe]
 
 /** Postfix's default. */
-const concurrencyUsual = 20
+const concurrencyDefault = 20
 const secondsMax = 100_000_000
 
 /** @param limit 0: there is none */
@@ -35,7 +35,7 @@ export function sharedScheduler(
   names: readonly string[],
 ): SchedulerOptions {
   if (share.ownerCount === 1) return options
-  const { defaultDestinationConcurrencyLimit: limit = concurrencyUsual } = options
+  const { defaultDestinationConcurrencyLimit: limit = concurrencyDefault } = options
   const { defaultDestinationRateDelay: delay = 0, defaultDestinationRateInterval: interval = 60 } = options
   const kept = Object.fromEntries(
     localTransports

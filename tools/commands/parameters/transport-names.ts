@@ -1,7 +1,7 @@
 /** Names of the transports that a relay has without being told, as in Postfix's master.cf. */
 
 /** Of all mail to servers for which no line of --routes names one. */
-export const transportUsual = 'smtp'
+export const transportDefault = 'smtp'
 /** The same of mail for the domains of `--relay-domains`. */
 export const transportRelay = 'relay'
 /** Of mail that stays here, where there are Maildirs: a line `PATTERN maildir:`. */

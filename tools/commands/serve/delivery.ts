@@ -35,7 +35,7 @@ import type { QueueParameters } from '../parameters/scheduler-parameters.js'
 import type { ClientOptions } from '../parameters/client-parameters.js'
 import { daneOf } from './dane.js'
 import { noRoutes, routesIn, type RouteTable } from './route-table.js'
-import { transportLocal, transportRelay, transportUsual } from '../parameters/transport-names.js'
+import { transportLocal, transportRelay, transportDefault } from '../parameters/transport-names.js'
 import { delimitersOf, fileTextOf, recipientsOfMessageMax } from './secrets.js'
 import { noTlsPolicy, tlsPolicyIn, type TlsPolicyTable } from './tls-policy-table.js'
 import {
@@ -48,7 +48,7 @@ import {
 } from '../cli/values.js'
 
 /** Mailboxes are here when nothing else is said. */
-export const maildirUsual = './var/maildir'
+export const maildirDefault = './var/maildir'
 
 type Tls = (typeof tlsWays)[number]
 
@@ -114,7 +114,7 @@ export function sourcesOf(args: Arguments): Pick<SmtpTransportOptions, 'sourceAd
 export function localTransportOf(args: Arguments, hostname: string): Transport {
   const delimiters = delimitersOf(args)
   return maildirTransport({
-    directory: args.one('maildir') ?? maildirUsual,
+    directory: args.one('maildir') ?? maildirDefault,
     hostname,
     ...(delimiters === '' ? undefined : { recipientDelimiter: delimiters }),
   })
@@ -170,8 +170,8 @@ export async function transportOf(
     })
   }
   if (relay === undefined) return localTransportOf(args, hostname)
-  const tlsUsual = auth === undefined ? 'opportunistic' : 'required'
-  const tls = parseWord('relay-tls', args.one('relay-tls') ?? tlsUsual, tlsWays)
+  const tlsDefault = auth === undefined ? 'opportunistic' : 'required'
+  const tls = parseWord('relay-tls', args.one('relay-tls') ?? tlsDefault, tlsWays)
   // Without a host they go to the nexthop.
   const toRelay = smtpTransport({
     hostname,
@@ -260,7 +260,7 @@ export interface Routing {
 
 const noRouting: Routing = {
   routes: noRoutes,
-  usual: transportUsual,
+  usual: transportDefault,
   isForRelayDomain: () => false,
   deferred: new Set(),
 }
@@ -275,15 +275,15 @@ export function routeOf(
   relay: Endpoint | undefined,
   routing: () => Partial<Routing> = () => noRouting,
 ): (recipient: string) => Route {
-  const nexthopUsual = relay === undefined ? comparableDomainOf : (): string => formatEndpoint(relay)
+  const nexthopDefault = relay === undefined ? comparableDomainOf : (): string => formatEndpoint(relay)
   return (recipient) => {
     const { routes, usual, isForRelayDomain, deferred } = { ...noRouting, ...routing() }
     const found = routes.find(recipient) ?? { transport: '', nexthop: '' }
-    const isOwn = found.transport === '' && usual === transportUsual && isForRelayDomain(recipient)
+    const isOwn = found.transport === '' && usual === transportDefault && isForRelayDomain(recipient)
     const transport = found.transport || (isOwn ? transportRelay : usual)
     if (deferred.has(transport)) return deferredRoute
     if (transport === transportLocal) return { transport, nexthop: comparableDomainOf(recipient) }
-    return { transport, nexthop: found.nexthop || nexthopUsual(recipient) }
+    return { transport, nexthop: found.nexthop || nexthopDefault(recipient) }
   }
 }
 

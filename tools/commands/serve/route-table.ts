@@ -8,7 +8,7 @@ import {
   transportLmtp,
   transportLocal,
   transportPipe,
-  transportUsual,
+  transportDefault,
 } from '../parameters/transport-names.js'
 import { WaybillError, type Route } from '../../../src/index.js'
 import type { Place } from '../../../src/errors.js'
@@ -58,7 +58,7 @@ const actions: ReadonlySet<string> = new Set(
 /** Mail for these is put on hold at the door, and goes as without the line when it is released. */
 const holdWord = 'hold'
 /** Lines with these name no further transport. */
-const withoutTransport: ReadonlySet<string> = new Set(['', transportUsual, holdWord])
+const withoutTransport: ReadonlySet<string> = new Set(['', transportDefault, holdWord])
 
 export const noRoutes: RouteTable = {
   transports: new Map(),

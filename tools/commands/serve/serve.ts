@@ -39,7 +39,7 @@ import {
 } from './queue-home.js'
 import {
   checkWays,
-  maildirUsual,
+  maildirDefault,
   mtaStsOf,
   reportAuthorOf,
   reportRecipientsOf,
@@ -79,7 +79,7 @@ import { Stopping, stopTimeoutMsOf } from './stopping.js'
 import { hasThreadOf, placesOf, serverOf } from './server.js'
 import { postToWebhook, webhookOf, type WebhookState } from './webhook.js'
 import { reloaded, saidBy, tellTables, type Said } from './tables.js'
-import { behindAgents, ReplaceableTransports, transportsOf, usualTransport } from './transports.js'
+import { behindAgents, ReplaceableTransports, transportsOf, defaultTransport } from './transports.js'
 import { parseDurationOption, parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
 
 const roomNeeded =
@@ -388,7 +388,7 @@ async function runWith(
   const { shown, directory } = settings.home
   if (directory !== undefined) await checkDirectory('queue', directory)
   if (args.isSet('maildir') || (settings.relay === undefined && !settings.direct))
-    await checkDirectory('maildir', args.one('maildir') ?? maildirUsual)
+    await checkDirectory('maildir', args.one('maildir') ?? maildirDefault)
   let said = await saidBy(args, settings)
   const isWatched = settings.http.length + settings.console.length > 0
   const conversations = new Conversations()
@@ -405,7 +405,7 @@ async function runWith(
   }
   const replaceable = new ReplaceableTransports()
   const transports = replaceable.replace(await transportsSaid(said))
-  const usual = usualTransport(settings)
+  const usual = defaultTransport(settings)
   const { parameters } = said
   const retry = said.tables.policy ?? retryOf(args, parameters)
   const server = serverOf(args, {

@@ -9,7 +9,7 @@ import { countText } from '../../../src/base/text.js'
 import { WaybillError } from '../../../src/errors.js'
 import type { ReplyShaping, SendingLimit, ZmailerPolicy } from '../../../src/index.js'
 import type { ClientTables } from '../../../src/relay/smtp-in/smtp-in.js'
-import { limitsIn, shapingIn, shapingUsual } from '../../../src/relay/tables/limit-table.js'
+import { limitsIn, shapingIn, shapingDefault } from '../../../src/relay/tables/limit-table.js'
 import type { SmtpTransportOptions } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { withProcessLimits } from '../../../src/engine/deliver/scheduler-options.js'
 import { flagOf, UsageError, type Arguments } from '../cli/command.js'
@@ -87,7 +87,7 @@ async function limitsOf(args: Arguments): Promise<readonly SendingLimit[]> {
 /** Common replies, or those of a file. */
 async function shapingOf(args: Arguments): Promise<readonly ReplyShaping[]> {
   const path = args.one('shaping')
-  if (path === undefined) return shapingIn(shapingUsual, '')
+  if (path === undefined) return shapingIn(shapingDefault, '')
   return shapingIn(await fileTextOf('shaping', path), path)
 }
 

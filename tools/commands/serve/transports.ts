@@ -14,7 +14,7 @@ import {
   transportLocal,
   transportPipe,
   transportRelay,
-  transportUsual,
+  transportDefault,
 } from '../parameters/transport-names.js'
 import { processLimitOf, type QueueParameters } from '../parameters/scheduler-parameters.js'
 import type { Tables } from './tables.js'
@@ -22,8 +22,8 @@ import type { Tables } from './tables.js'
 type Ways = Pick<Surroundings, 'relay' | 'direct'>
 
 /** The transport of mail for which nothing names one. */
-export const usualTransport = ({ relay, direct }: Ways): string =>
-  relay === undefined && !direct ? transportLocal : transportUsual
+export const defaultTransport = ({ relay, direct }: Ways): string =>
+  relay === undefined && !direct ? transportLocal : transportDefault
 
 /** Those that there are. @param ways where mail may go */
 export function transportNamesOf(
@@ -31,8 +31,8 @@ export function transportNamesOf(
   ways: Ways,
   { routes }: Pick<Tables, 'routes'>,
 ): readonly string[] {
-  const usual = usualTransport(ways)
-  const toServers = usual === transportUsual ? [transportUsual, transportRelay, transportLmtp] : []
+  const usual = defaultTransport(ways)
+  const toServers = usual === transportDefault ? [transportDefault, transportRelay, transportLmtp] : []
   const local = usual === transportLocal || args.isSet('maildir') ? [transportLocal] : []
   return [...new Set([...toServers, ...local, ...routes.transports.keys(), ...verdicts])]
 }

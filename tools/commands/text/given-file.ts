@@ -12,13 +12,13 @@ import { errnoOf } from '../../../src/disk/failure.js'
 /** Some hundred thousand lines of a table. */
 export const givenBytesMax: number = 16 * 1024 * 1024
 /** For a writer that still runs, as in `--relay-auth <(pass show relay)`, milliseconds. */
-const waitMsUsual = 30_000
+const waitMsDefault = 30_000
 const lookMs = 20
 
 const pieceBytes = 64 * 1024
 
 /** @throws Error of the system, or with the problem */
-export async function givenFile(path: string, waitMs: number = waitMsUsual): Promise<Buffer> {
+export async function givenFile(path: string, waitMs: number = waitMsDefault): Promise<Buffer> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const isPipe = (await file.stat()).isFIFO()
