@@ -43,7 +43,7 @@ export interface SiteTrouble {
   readonly kind: 'site'
   readonly status: string
   readonly reason: string
-  /** As that of an outcome. */
+  /** The server that replied, as in an outcome. */
   readonly remote?: string | undefined
 }
 
@@ -56,7 +56,7 @@ export type MessageData = Buffer | { readonly ref: string }
 export interface RequestDsn {
   readonly ret: Ret | undefined
   readonly envid: string | undefined
-  /** Of each recipient of the request, in its order. */
+  /** The requests for each recipient, in the order of `recipients`. */
   readonly recipients: readonly RecipientDsn[]
 }
 
@@ -74,17 +74,17 @@ export interface DeliveryRequest {
   /** Length of the data in bytes; 0 for a reference. */
   readonly dataBytes: number
   readonly smtputf8: boolean
-  /** undefined: nothing was asked, as of most mail. */
+  /** The sender's requests; undefined where there are none, as with most mail. */
   readonly dsn?: RequestDsn | undefined
-  /** The trace of its submission, for headers of the same names. @see W3C Trace Context */
+  /** The trace of the submission, for headers of the same names. @see W3C Trace Context */
   readonly traceparent?: string | undefined
   readonly tracestate?: string | undefined
   /** The whole message, verified against its checksum.
    * @throws WaybillError DATA_CORRUPT, LOG_CORRUPT, DISK_FAILED; QUEUE_CRASHED when
    * the life is over */
   data(): Promise<MessageData>
-  /** The same in pieces, for large ones: the stream fails (`error`) before its end if they do not
-   * verify.
+  /** The message in pieces, for large ones. If the data does not verify, the stream fails (`error`)
+   * before its end.
    * @throws TypeError for a reference; use `data()` */
   stream(): Readable
 }

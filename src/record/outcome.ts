@@ -22,9 +22,9 @@ export type QueueOutcomeKind = (typeof outcomeKinds)[number]
 export interface QueueOutcome {
   /** Ascending by 1 in a queue's life, from 1 on. */
   readonly number: number
-  /** `delivered`, `deferred` and `failed`: by an attempt. `expired` and `deleted`: recipients were
-   * given up. `finished`: the message is done. `reported`: a report to the sender was made, which
-   * is another message with outcomes. */
+  /** `accepted`: the message is durable. `delivered`, `deferred` and `failed`: the outcome of an
+   * attempt. `expired` and `deleted`: recipients were given up. `finished`: the message is done.
+   * `reported`: a report to the sender was made; it is a message with outcomes, too. */
   readonly kind: QueueOutcomeKind
   /** Milliseconds since 1970. */
   readonly at: number
@@ -36,23 +36,23 @@ export interface QueueOutcome {
   readonly recipientCount: number
   /** RFC 3463; '' where there is none. */
   readonly status: string
-  /** The reply, or why. */
+  /** The server's reply, or the reason. */
   readonly text: string
   /** The server whose reply the text ends with; '' where there is none. */
   readonly remote: string
   /** 1 for the first attempt; 0 where there was none. */
   readonly attempt: number
-  /** Of `accepted`: the Message-ID of its header, `<…>`; absent where there is none. */
+  /** With `accepted`: the Message-ID of the header, `<…>`; absent where there is none. */
   readonly messageId?: string
-  /** Of its submission; absent where there were none, and of `reported`. */
+  /** Tags of the submission; absent where there were none, and with `reported`. */
   readonly tags?: readonly string[]
-  /** Of the attempt. Absent without one. */
+  /** The transport of the attempt, as `nexthop`; absent without an attempt. */
   readonly transport?: string
   readonly nexthop?: string
   /** Of `delivered` over an encrypted session: version and cipher, and `verified` where the
    * certificate was that of the wanted server: `TLSv1.3 TLS_AES_256_GCM_SHA384 verified`. */
   readonly tls?: string
-  /** Of `reported`: the report. */
+  /** With `reported`: the id of the report. */
   readonly report?: MessageId
 }
 

@@ -68,7 +68,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'maildrop',
     'agents',
   ],
-  'src/store': ['store.ts', 'calls.ts', 'safety.ts', 'primary.ts', 'store-url.ts', 'postgres'],
+  'src/store': ['store.ts', 'calls.ts', 'replication-safety.ts', 'primary.ts', 'store-url.ts', 'postgres'],
   'src/http': ['wire', 'figures', 'inspection', 'content', 'api'],
   'src/sim': ['world', 'disk', 'workload', 'model', 'life', 'store', 'hunt'],
   'src/console': ['facts', 'parts', 'page'],

@@ -62,7 +62,7 @@ export async function recover(
 }
 
 /** What the last batch of the life before says to be over goes when there is one behind it, as in
- * that life (outliving.ts):
+ * that life (delayed-unlinks.ts):
  *    1. finish durable, killed
  *    2. restart unlinks its file, killed before its first batch is durable
  *    3. rot in that of the finish */

@@ -12,9 +12,9 @@ export interface PipeOptions {
   readonly command: string | readonly string[]
   /** Name of the transport in requests. Default 'pipe'. */
   readonly channel?: string
-  /** Agents at once, 1 … 10 000. Default 20. */
+  /** The most agents at once, 1 … 10 000. Default 20. */
   readonly agentCountMax?: number
-  /** Requests that an agent gets before it has reported the first, 0 … 1000. Default 0. */
+  /** How many more requests an agent gets before it has reported the first, 0 … 1000. Default 0. */
   readonly overfeed?: number
   /** An agent that has had nothing to do for so long is ended, milliseconds, 1 … a day.
    * Default 3 minutes. */
@@ -32,9 +32,9 @@ export interface PipeOptions {
   readonly group?: string
   /** Agents may run as root. Default false. */
   readonly allowsRoot?: boolean
-  /** Their working directory. Default: that of this process. */
+  /** The agents' working directory. Default: that of this process. */
   readonly directory?: string
-  /** Their environment. Default: PATH alone. */
+  /** The agents' environment. Default: PATH alone. */
   readonly environment?: Readonly<Record<string, string>>
 }
 

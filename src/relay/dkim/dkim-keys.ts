@@ -8,10 +8,10 @@ import { WaybillError, type Place } from '../../errors.js'
 import { asciiName } from '../tables/nexthop.js'
 
 export interface DkimKey {
-  /** Mail is signed with it whose author is at this domain, or at one below it that has no key
-   * nearer to it. At least two labels. */
+  /** The domain of authors whose mail the key signs, with the domains below it that have no nearer
+   * key. At least two labels. */
   readonly domain: string
-  /** Says where the DNS has the public key: in a TXT record of `SELECTOR._domainkey.DOMAIN`. */
+  /** The selector: the DNS has the public key in a TXT record of `SELECTOR._domainkey.DOMAIN`. */
   readonly selector: string
   /** In PEM without a passphrase, or as `createPrivateKey` of node:crypto makes it. RSA of 1024 to
    * 4096 bits, 2048 or more if you can, or Ed25519. */

@@ -15,36 +15,36 @@ import type { TlsPolicies } from '../tls/tls-policy.js'
 export const mxTlsWays = ['none', 'opportunistic'] as const
 
 export interface MxTransportOptions extends Omit<SmtpTransportOptions, 'host' | 'tls' | 'auth'> {
-  /** Of all servers, if the nexthop names none; default 25. */
+  /** The port of all servers, where the nexthop names none. Default 25. */
   readonly port?: number
-  /** Default: `opportunistic`, for each server by itself. */
+  /** As `tls` of `smtpTransport`. Default: `opportunistic`, decided for each server. */
   readonly tls?: (typeof mxTlsWays)[number]
-  /** Where mail comes in here, as addresses: a mail host that is found there is ourselves. Default:
-   * none; then only `hostname` counts.
+  /** The addresses at which this relay takes mail: a mail host with one of them is this relay.
+   * Default: none; then a mail host is compared with `hostname` alone.
    * @see Postfix inet_interfaces */
   readonly listeners?: OwnServers['listeners']
-  /** Whether domains are asked for their MTA-STS policy (RFC 8461), in the DNS and over HTTPS; one
-   * that says `enforce` is done for: mail goes to mail hosts that it names, over TLS with a
-   * certificate for the name of the host, or waits. A line of `tlsPolicy` goes before it.
-   * `waybill serve` hands in what its transports share. Default: no. */
+  /** Asks domains for their MTA-STS policy (RFC 8461), in the DNS and over HTTPS. With a policy
+   * that says `enforce`, mail goes to mail hosts that the policy names, over TLS with a
+   * certificate for the name of the host, or waits. A line of `tlsPolicy` comes first. `waybill
+   * serve` gives an object that its transports share. Default: false. */
   readonly mtaSts?: boolean | MtaSts
-  /** Whether the TLSA records of mail hosts are looked for (RFC 7672): a host with records that can
-   * be used gets mail over TLS, with the peer that they name, or none; one with others, over TLS;
-   * every other, and one in a zone without DNSSEC, as without this. A line of `tlsPolicy` goes
-   * before it, and it before an MTA-STS policy. The DNS is then asked by `daneServers`, there is no
-   * `resolver`. Default: no.
+  /** Looks for the TLSA records of mail hosts (RFC 7672). A host with usable records gets mail only
+   * over TLS with the peer that they name. A host with other records gets mail only over TLS. Every
+   * other host, and a host in a zone without DNSSEC, is treated as without this option. A line of
+   * `tlsPolicy` comes first, and these records come before an MTA-STS policy. The DNS is then asked
+   * through `daneServers`, and `resolver` is refused. Default: false.
    * @see Postfix smtp_tls_security_level = dane */
   readonly dane?: boolean
-  /** Resolvers that validate (DNSSEC), up to three, each `ADDRESS` or `ADDRESS:PORT`, reached over
-   * a path where nobody else can write: they are believed. Default: those of /etc/resolv.conf that
-   * are on this machine. */
+  /** Up to three resolvers that validate DNSSEC, each `ADDRESS` or `ADDRESS:PORT`. Their answers
+   * are trusted, so no one else may write on the path to them. Default: those of
+   * /etc/resolv.conf that are on this machine. */
   readonly daneServers?: readonly string[]
-  /** Default: the system's DNS, not /etc/hosts. Failing questions have the codes of Node's `dns`:
-   * `ENODATA` and `ENOTFOUND` alone mean that there is no such thing. */
+  /** Asks the DNS. Default: the system's DNS, not /etc/hosts. A question that fails rejects with a
+   * code of Node's `dns`; `ENODATA` and `ENOTFOUND` alone mean that there is no such record. */
   readonly resolver?: MxResolver
-  /** Milliseconds for each question to it; default 30 000. */
+  /** How long a question to the DNS may take, milliseconds. Default 30 000. */
   readonly lookupTimeoutMs?: number
-  /** Chooses among equals. */
+  /** Chooses among mail hosts of equal preference. */
   readonly prng?: Prng
 }
 

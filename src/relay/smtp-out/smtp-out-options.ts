@@ -32,73 +32,77 @@ export interface SmtpTransportOptions {
   readonly port?: number
   /** Our name in EHLO; default: the machine's name. */
   readonly hostname?: string
-  /** `opportunistic` (default): encrypted if the server offers it and does not refuse it, without a
-   * check of its name; a failed handshake defers a message's first attempt, and sends it in
-   * plaintext at each later one, unless `tlsOptions` ask for a certificate that verifies. A
-   * plaintext connection made so is used again by such attempts alone. `required`: STARTTLS with a
-   * certificate that verifies. `implicit`: the same from the first byte. Neither ever falls back.
-   * `none`: never encrypted.
+  /** `opportunistic` (default): encrypted if the server offers it, without a check of its name. A
+   * failed handshake defers a message's first attempt; later attempts use plaintext, except where
+   * `tlsOptions` ask for a certificate that verifies. Such a plaintext connection is used again by
+   * such attempts alone. `required`: STARTTLS with a certificate that verifies. `implicit`: the
+   * same from the first byte. Neither ever falls back. `none`: never encrypted.
    * @see Postfix TLS_README, security level "may" */
   readonly tls?: (typeof tlsWays)[number]
-  /** More for `tls.connect`. */
+  /** Further options for `tls.connect`. */
   readonly tlsOptions?: ConnectionOptions
-  /** Another word than `tls` for some destinations, which are known by the nexthop, or by `host`
-   * and `port` when there is one. With implicit TLS a line says what the certificate has to be.
-   * Default: none.
+  /** The TLS of some destinations, in place of `tls`. A destination is known by its nexthop, or by
+   * `host` and `port` where these are set. With implicit TLS a line says which certificate the
+   * server must show. Default: none.
    * @see Postfix smtp_tls_policy_maps */
   readonly tlsPolicy?: readonly TlsPolicyLine[]
-  /** Only with verified TLS, `required` or `implicit`, and by `tlsPolicy` `verify` or `secure`. */
+  /** The login at the server. It is sent only over verified TLS: `required`, `implicit`, and the
+   * levels `verify` and `secure` of `tlsPolicy`. */
   readonly auth?: { readonly user: string; readonly pass: string }
-  /** Milliseconds until there is a connection, with implicit TLS its handshake too; default 30
-   * 000. */
+  /** How long a connection may take to open, milliseconds; with implicit TLS, its handshake too.
+   * Default 30 000. */
   readonly connectTimeoutMs?: number
-  /** Milliseconds for the greeting, and as many for a handshake behind STARTTLS; default 300 000.
+  /** How long the greeting may take, and again a handshake behind STARTTLS, milliseconds. Default
+   * 300 000.
    * RFC 5321 §4.5.3.2.1
    * @see Postfix smtp_helo_timeout, smtp_starttls_timeout */
   readonly greetingTimeoutMs?: number
-  /** Milliseconds without a byte before the connection is given up, default 300 000; twice as many
-   * for the answer to the message. When it is given, it is the default of the six below. */
+  /** How long a server may send nothing before the connection is given up, milliseconds; twice as
+   * long for the answer to the message. Default 300 000. If set, it is the default of the six
+   * options below. */
   readonly silenceTimeoutMs?: number
-  /** The same for the reply to EHLO, default 300 000. @see Postfix smtp_helo_timeout */
+  /** How long the reply to EHLO may take, milliseconds. Default 300 000.
+   * @see Postfix smtp_helo_timeout */
   readonly heloTimeoutMs?: number
-  /** For the reply to MAIL FROM, default 300 000. @see Postfix smtp_mail_timeout */
+  /** For the reply to MAIL FROM, milliseconds. Default 300 000. @see Postfix smtp_mail_timeout */
   readonly mailTimeoutMs?: number
-  /** For the reply to RCPT TO, default 300 000. @see Postfix smtp_rcpt_timeout */
+  /** For the reply to RCPT TO, milliseconds. Default 300 000. @see Postfix smtp_rcpt_timeout */
   readonly rcptTimeoutMs?: number
-  /** For the reply to DATA, default 120 000. @see Postfix smtp_data_init_timeout */
+  /** For the reply to DATA, milliseconds. Default 120 000. @see Postfix smtp_data_init_timeout */
   readonly dataInitTimeoutMs?: number
-  /** For data of which the server takes no octet, default 180 000.
+  /** How long a server may take no octet of the data, milliseconds. Default 180 000.
    * @see Postfix smtp_data_xfer_timeout */
   readonly dataXferTimeoutMs?: number
-  /** For the reply to the end of the data, default 600 000: what a server answers too late it has
-   * delivered all the same.
+  /** For the reply to the end of the data, milliseconds. Default 600 000: a server whose answer
+   * comes too late has delivered the message, and gets it again.
    * @see Postfix smtp_data_done_timeout */
   readonly dataDoneTimeoutMs?: number
   readonly connectionReuse?: {
-    /** Milliseconds that an unused connection is kept; default 2000; 0 uses none again. */
+    /** How long an unused connection is kept, milliseconds; 0: no connection is used again. Default
+     * 2000. */
     readonly idleMs?: number
-    /** Messages over one connection; default 1000. */
+    /** The most messages over one connection. Default 1000. */
     readonly messagesMax?: number
   }
-  /** Open connections; default 200; further attempts wait. The scheduler's limits are
-   * meant to be lower. */
+  /** The most open connections; further attempts wait. Default 200. The scheduler's limits
+   * should be lower. */
   readonly connectionsMax?: number
-  /** From which addresses of this machine servers are reached: one of IPv4, one of IPv6, or one of
-   * each; `0.0.0.0` and `::` are any of their family. A family of which none is here is not used:
-   * mail for a server that has no address of the other one waits, with 4.4.4. Of a server that is
-   * named, IPv6 is tried first. Default: the system's choice.
+  /** The addresses of this machine that connections come from: one of IPv4, one of IPv6, or one of
+   * each; `0.0.0.0` and `::` stand for any address of their family. A family without an address
+   * here is not used: mail for a server that has addresses of that family alone waits, with 4.4.4.
+   * IPv6 is tried first where a server is named. Default: the system's choice.
    * @see Postfix smtp_bind_address, smtp_bind_address6, inet_protocols */
   readonly sourceAddresses?: readonly string[]
-  /** Signs mail as it leaves (DKIM, RFC 6376), anew at every attempt: what the queue holds stays as
-   * it was submitted. By the domain of the one address in its From field, or the nearest domain
-   * above that has a key: one RSA key and one Ed25519 key a domain, both of which sign. Mail
-   * without such an author leaves without a signature. Default: no signature. */
+  /** Keys that sign mail as it leaves (DKIM, RFC 6376), anew at every attempt; the queue holds mail
+   * as it was submitted. The domain of the one address in the From field chooses the keys, or the
+   * nearest domain above it that has one. A domain has up to one RSA key and one Ed25519 key, and
+   * both sign. Mail without such an author is not signed. Default: none. */
   readonly dkim?: readonly DkimKey[]
-  /** Is an attempt for these recipients signed? Default: every one. For servers that take mail from
-   * strangers: it should leave as it came. */
+  /** Decides whether an attempt is signed, by its recipients. Default: every attempt. A server that
+   * takes mail from strangers should pass it on as it came. */
   readonly dkimSigns?: DkimSigns
-  /** Takes what was said to a server and by it, behind each transaction, by the id of its
-   * message: without the data of messages, and without logins. Default: nobody does. */
+  /** Gets the commands and replies of each transaction, when it has ended, with the message's id:
+   * without the data of messages, and without logins. Default: none. */
   readonly onConversation?: (id: string, conversation: Conversation) => void
   readonly clock?: Clock
 }

@@ -18,19 +18,19 @@ export const tlsLevels = ['none', 'may', 'encrypt', 'dane', 'dane-only', 'verify
 export type TlsLevel = (typeof tlsLevels)[number]
 
 export interface TlsPolicyLine {
-  /** A nexthop as mail goes there: `[host]` (whatever the port) or `[host]:port`; for `mxTransport`
-   * a domain, too, or `.domain`, which is what is below it. */
+  /** A nexthop: `[host]`, with any port, or `[host]:port`. For `mxTransport` also a domain, or
+   * `.domain` for all domains below it. */
   readonly destination: string
-  /** `none`: never encrypted. `may`: as `tls: 'opportunistic'`. With the others mail is put off
-   * where TLS cannot be had: `encrypt` looks at no certificate, unless `tlsOptions` ask for one
-   * that verifies; `verify` wants one of a trusted root for the name of the server (of a domain's
-   * mail hosts that is what the DNS says); `secure` one for the name of the destination, or for one
-   * below it. `dane`, for `mxTransport`: what the server's TLSA records say, and as `may` where it
-   * has none; `dane-only` puts mail off there. */
+  /** `none`: never encrypted. `may`: as `tls: 'opportunistic'`. With all other levels mail is
+   * deferred where TLS fails. `encrypt`: no certificate is checked, except where `tlsOptions`
+   * ask for that. `verify`: a certificate of a trusted root for the name of the server, which
+   * for mail hosts of a domain comes from the DNS. `secure`: one for the name of the
+   * destination, or for a name below it. `dane`, for `mxTransport`: as the server's TLSA
+   * records say, and as `may` without records. `dane-only`: mail is deferred without records. */
   readonly level: TlsLevel
-  /** For `verify` and `secure`, instead of those: names of which the certificate has to have one. A
-   * domain, `.domain` (what is below it), `hostname` (the server), `nexthop` (the destination),
-   * `dot-nexthop` (what is below that). */
+  /** For `verify` and `secure`: names in place of the ones above; the certificate must have one.
+   * Each is a domain, `.domain` (all names below it), `hostname` (the server), `nexthop` (the
+   * destination), or `dot-nexthop` (all names below the destination). */
   readonly match?: readonly string[]
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { position } from '../../../src/base/position.js'
 import { DelayedUnlinks } from '../../../src/engine/checkpoint/delayed-unlinks.js'
 
-function outlivingAt(end: number) {
+function unlinksAt(end: number) {
   const journal = { durableEnd: position(end) }
   const state = { isFull: false }
   const delayedUnlinks = new DelayedUnlinks(journal, () => state.isFull)
@@ -18,7 +18,7 @@ function outlivingAt(end: number) {
 }
 
 test('each waits for the batch behind the one that was the last when it came', async () => {
-  const { wait, durable } = outlivingAt(100)
+  const { wait, durable } = unlinksAt(100)
   wait('one')
   wait('two')
   expect(await durable(100)).toEqual([])
@@ -29,7 +29,7 @@ test('each waits for the batch behind the one that was the last when it came', a
 })
 
 test('where the disk is full nobody waits, who came before or comes now', async () => {
-  const { wait, durable, state } = outlivingAt(100)
+  const { wait, durable, state } = unlinksAt(100)
   wait('before')
   expect(await durable(100)).toEqual([])
   state.isFull = true
@@ -41,7 +41,7 @@ test('where the disk is full nobody waits, who came before or comes now', async 
 })
 
 test('a hundred thousand that ended in one batch go without holding up anybody', () => {
-  const { delayedUnlinks, state } = outlivingAt(100)
+  const { delayedUnlinks, state } = unlinksAt(100)
   for (let i = 0; i < 100_000; i++) void delayedUnlinks.oneMore()
   state.isFull = true
   const startedAt = performance.now()
