@@ -31,7 +31,7 @@ const chunks: readonly [name: string, modules: RegExp][] = [
   // Small, and used by commands that need nothing of what follows.
   [
     'words',
-    /\/src\/(?:relay\/(?:tables\/(?:address-|nexthop)|mime\/header-addresses)|admin\/select\/listed-message|store\/is-store-url|delivery\/call-listener|engine\/life\/tell-listener|bounce\/original)/,
+    /\/src\/(?:relay\/(?:tables\/(?:address-|nexthop)|mime\/header-addresses)|admin\/select\/listed-message|store\/is-store-url|delivery\/call-listener|engine\/life\/option-listener|bounce\/original)/,
   ],
   // A queue in a store is loaded when its URL is given.
   ['engine', /\/src\/(?:scheduler|engine)\/(?!open-in-store)/],
