@@ -24,6 +24,7 @@ export type {
   PlainVerb,
   ReloadedFile,
   SubmitRequest,
+  ToldProblem,
   VerbOutcome,
   VerbRequest,
 } from './control/protocol.js'
