@@ -81,7 +81,9 @@ function declarationOf({ path, name }: Declared): Declared | undefined {
 
 /** Members that `openQueue` alone calls are no part of what a program uses. */
 const isOurs = (text: string, node: Node): boolean =>
-  /\/\*\* (?:Made by `openQueue`|`openQueue` calls it)(?:(?!\*\/)[^])*\*\/\s*$/.test(text.slice(0, node.start))
+  /\/\*\* (?:Made by `openQueue`|`openQueue` calls it)(?:(?!\*\/)[^])*\*\/\s*$/.test(
+    text.slice(0, node.start),
+  )
 
 function isHidden(text: string, node: Node, isConstructed: boolean): boolean {
   const { type, key, accessibility } = node
