@@ -67,6 +67,8 @@ export class ActiveMessage {
   turns: LimitTurns | undefined = undefined
   /** Its message in the scheduler, while it is there. */
   job: object | undefined = undefined
+  /** Readers that hold its segments beside the message itself: it stays where it is. */
+  readerCount = 0
   /** Its data, while they are being read for several attempts. */
   reading: Promise<Buffer> | undefined = undefined
   /** When it expires, milliseconds since 1970, from its attempt on; 0: it does not, or has. */

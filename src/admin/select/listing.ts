@@ -9,7 +9,7 @@ import { requestOfEach } from '../../record/dsn.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import type { Engine } from '../../engine/engine.js'
 import type { Parts } from '../../engine/life/parts.js'
-import { pinSegments, unpinSegments } from '../../engine/checkpoint/pinning.js'
+import { pinForReading } from '../../engine/checkpoint/pinning.js'
 import { dueOf, factsOf, type ListedMessage } from './listed-message.js'
 import { routesNow } from './routes.js'
 import {
@@ -113,7 +113,7 @@ export async function* selected(
   //    2. the message is deferred, and its segment is recycled
   //    3. it waits in a lane, and can no longer be matched
   const framed = active.filter(({ envelope }) => envelope.recipientFrames.length > 0)
-  for (const message of framed) pinSegments(parts, message)
+  const unpins = framed.map((message) => pinForReading(parts, message))
   const stretches = Array.from(parts.lanes)
     .filter((lane) => !lane.isRetired && isAsked(lane))
     .filter((lane) => selectsLane(selector, lane) || (selectsHeld(selector) && lane.kind === 'incoming'))
@@ -141,7 +141,7 @@ export async function* selected(
     damage.tell()
   } finally {
     for (const stretch of stretches) stretch.end()
-    for (const message of framed) unpinSegments(parts, message)
+    for (const unpin of unpins) unpin()
   }
 }
 

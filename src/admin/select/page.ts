@@ -11,7 +11,7 @@ import type { Lane } from '../../lane/lane.js'
 import type { Engine } from '../../engine/engine.js'
 import type { Parts } from '../../engine/life/parts.js'
 import { Stretch, type WantedTest } from '../../engine/start/waiting-messages.js'
-import { pinSegments, unpinSegments } from '../../engine/checkpoint/pinning.js'
+import { pinForReading } from '../../engine/checkpoint/pinning.js'
 import type { EnvelopeFacts } from '../../record/encoded-envelope.js'
 import {
   checkAborted,
@@ -224,11 +224,11 @@ class Page {
       .sort((a, b) => a.place.lane - b.place.lane || a.place.position - b.place.position)
     for (const message of active) {
       const { lane, position: at } = message.place
-      pinSegments(this.#parts, message)
+      const unpin = pinForReading(this.#parts, message)
       try {
         await this.#look({ kind: 'active', message }, matchesActive(this.#parts, message, this.#selector))
       } finally {
-        unpinSegments(this.#parts, message)
+        unpin()
       }
       if (!this.#isFull) continue
       this.#next = { among: 'active', lane, at }

@@ -18,6 +18,17 @@ export function unpinSegments(parts: Pinned, message: ActiveMessage): void {
   eachSegment(parts, message, release)
 }
 
+/** Pins what a reader of an active message needs, and keeps the message where it is.
+ * @returns gives that up */
+export function pinForReading(parts: Pinned, message: ActiveMessage): () => void {
+  message.readerCount++
+  pinSegments(parts, message)
+  return () => {
+    message.readerCount--
+    unpinSegments(parts, message)
+  }
+}
+
 const pin = (pins: SegmentPins, index: number): void => pins.pin(index)
 const release = (pins: SegmentPins, index: number): void => pins.release(index)
 

@@ -6,21 +6,20 @@
  *       message in two places, or in none.
  *    2. At most half of what is released is written: without other mail cleaning ends. */
 import type { ActiveMessage } from '../../active/active-message.js'
-import { nowhere, type Position } from '../../base/position.js'
+import { nowhere } from '../../base/position.js'
 import { isWaybillError } from '../../errors.js'
 import { incomingLane } from '../../lane/lane.js'
 import { namesRecipients, withoutRecipients } from '../../record/envelope.js'
 import { frameBytes, kinds } from '../../record/frame.js'
-import { encodeStart } from '../../record/start.js'
 import { isInUse } from '../deliver/job.js'
 import type { Parts } from '../life/parts.js'
 import { appendGroup, messageGroup, type MessageGroup } from '../message/message-group.js'
 import { hasManyMarks, type Captured } from '../checkpoint/capture.js'
-import { carryingNow } from '../checkpoint/carry.js'
 import { farthest } from '../settle/late-start.js'
+import { isPassing } from '../recover/second-reading.js'
 import { fixedData } from '../settle/replacement.js'
 import { pinSegments, unpinSegments } from '../checkpoint/pinning.js'
-import { messagesInSparseSegments, relocatedBytes } from './sparse-segments.js'
+import { messagesInSparseSegments, relocatedBytes, relocatedStart } from './sparse-segments.js'
 
 /** Messages that are read before they are written together, and their bytes. Each group of writes
  * may be padded to a block of the disk. */
@@ -45,10 +44,7 @@ export class SegmentCleaner {
   readonly #parts: Parts
   readonly #callbacks: CleaningCallbacks
   readonly #isMovable = (message: ActiveMessage): boolean =>
-    this.#parts.active.has(message) &&
-    !isInUse(message) &&
-    !this.#unreadable.has(message) &&
-    frameBytes(startOf(message, nowhere, 0).length) <= relocatedBytes(message)
+    this.#parts.active.has(message) && !isInUse(message) && !this.#unreadable.has(message)
   /** They stay where they are: an attempt on them says what is wrong. */
   readonly #unreadable = new WeakSet<ActiveMessage>()
   #isUnderWay = false
@@ -93,7 +89,7 @@ export class SegmentCleaner {
     const { envelope, place } = message
     try {
       const { addresses, orcpts } = await reader.addressees(message, 0, envelope.recipientCount)
-      const data = fixedData(message) ?? ((await reader.data(message)) as Buffer)
+      const data = fixedData(message) ?? (await reader.loggedData(message))
       const dsn = envelope.dsn && {
         ...envelope.dsn,
         orcpts: orcpts.every((orcpt) => orcpt === '') ? [] : orcpts,
@@ -102,7 +98,7 @@ export class SegmentCleaner {
       return { message, place, group: messageGroup(facts, addresses, data) }
     } catch (error) {
       if (life.isOver || !isWaybillError(error)) throw error
-      this.#unreadable.add(message)
+      if (!isPassing(error)) this.#unreadable.add(message)
       return undefined
     }
   }
@@ -123,11 +119,11 @@ export class SegmentCleaner {
     const { journal, lanes, active, options } = this.#parts
     const { incoming } = lanes
     const timeMs = options.clock.wallMs()
-    const bytes = group.bytes + frameBytes(startOf(message, farthest, group.envelopeBytes).length)
-    if (journal.room(bytes, 'new mail') !== 'yes') return false
+    const bytes = group.bytes + frameBytes(relocatedStart(message, farthest, group.envelopeBytes).length)
+    if (bytes > journal.groupBytesMost || journal.room(bytes, 'new mail') !== 'yes') return false
     journal.open(bytes)
     const at = appendGroup(journal, group, incomingLane, timeMs)
-    const payload = startOf(message, at, group.envelopeBytes)
+    const payload = relocatedStart(message, at, group.envelopeBytes)
     const start = journal.append(kinds.start, incomingLane, timeMs, payload)
     incoming.namedAt = start
     incoming.marks.add(at)
@@ -163,12 +159,3 @@ function* inPieces(messages: Iterable<ActiveMessage>): Iterable<readonly ActiveM
   }
   yield piece
 }
-
-/** Its start at a place. */
-const startOf = (message: ActiveMessage, at: Position, envelopeBytes: number): Buffer =>
-  encodeStart({
-    envelope: at,
-    envelopeBytes,
-    outOfOrder: true,
-    carried: carryingNow(message).carried,
-  })

@@ -6,21 +6,27 @@ import type { SegmentPins } from '../../garbage/pins.js'
 import { journalLog } from '../../log/journal-writer.js'
 import type { SegmentGrid } from '../../log/segment.js'
 import { bytesBeside } from '../../record/envelope.js'
+import { frameBytes } from '../../record/frame.js'
+import { encodeStart } from '../../record/start.js'
 import type { Parts } from '../life/parts.js'
 import type { Captured } from '../checkpoint/capture.js'
+import { carryingNow } from '../checkpoint/carry.js'
 import { eachSegment } from '../checkpoint/pinning.js'
+import { farthest } from '../settle/late-start.js'
 
-/** A segment is sparse when writing its messages anew takes at most this part of it. */
+/** A segment is sparse when its messages are at most this part of it. */
 const sparsePart = 1 / 4
+/** What is written to release it, with all that the starts carry, is at most this part. */
+const writtenPart = 1 / 2
 
 /** One that only active messages hold. */
 interface HeldSegment {
   /** Messages that hold it, as the pins count them. */
   readonly heldCount: number
-  /** Bytes that may be written to release it. */
-  readonly bytesMax: number
+  /** Of its log, or of the journal where those are smaller: what is written has to fit one. */
+  readonly segmentBytes: number
   readonly messages: ActiveMessage[]
-  /** What writing those messages anew takes. */
+  /** Of those messages, without their starts. */
   bytes: number
 }
 
@@ -40,15 +46,30 @@ export function messagesInSparseSegments(
   collectMessages(parts, held)
   let leftBytes = parts.journal.grid.segmentBytes
   for (const segments of held.values())
-    for (const { heldCount, bytesMax, messages, bytes } of segments.values()) {
+    for (const { heldCount, segmentBytes, messages, bytes } of segments.values()) {
       // A damaged message, or a reader of the segment, holds it as well.
-      if (messages.length < heldCount || bytes > bytesMax || !messages.every(isMovable)) continue
-      leftBytes -= bytes
+      if (messages.length < heldCount || bytes > sparsePart * segmentBytes) continue
+      if (!messages.every(isMovable)) continue
+      const writtenBytes = messages.reduce((sum, message) => sum + startBytes(message), bytes)
+      if (writtenBytes > writtenPart * segmentBytes) continue
+      leftBytes -= writtenBytes
       if (leftBytes < 0) return found
       for (const message of messages) found.add(message)
     }
   return found
 }
+
+/** The start that names its new place. */
+export const relocatedStart = (message: ActiveMessage, at: Position, envelopeBytes: number): Buffer =>
+  encodeStart({
+    envelope: at,
+    envelopeBytes,
+    outOfOrder: true,
+    carried: carryingNow(message).carried,
+  })
+
+const startBytes = (message: ActiveMessage): number =>
+  frameBytes(relocatedStart(message, farthest, message.place.bytes).length)
 
 /** What writing it anew takes of the journal, without its start. */
 export const relocatedBytes = ({ place, envelope }: ActiveMessage): number =>
@@ -71,12 +92,11 @@ function heldSegments(parts: Parts, { checkpoint, journalFloor }: Captured): Hel
   const held = new Map<SegmentPins, Map<number, HeldSegment>>()
   const look = (log: number, grid: SegmentGrid, floor: Position): void => {
     const pins = garbage.of(log)
-    const { segmentBytes } = grid
+    const segmentBytes = Math.min(grid.segmentBytes, journal.grid.segmentBytes)
     const segments = new Map<number, HeldSegment>()
-    for (const [index, heldCount] of pins.heldBelow(
-      grid.indexOf(floor) - options.suffixBytesMax / segmentBytes,
-    ))
-      segments.set(index, { heldCount, bytesMax: segmentBytes * sparsePart, messages: [], bytes: 0 })
+    const below = grid.indexOf(floor) - options.suffixBytesMax / grid.segmentBytes
+    for (const [index, heldCount] of pins.heldBelow(below))
+      segments.set(index, { heldCount, segmentBytes, messages: [], bytes: 0 })
     if (segments.size > 0) held.set(pins, segments)
   }
   look(journalLog, journal.grid, journalFloor)

@@ -55,5 +55,5 @@ export const jobOf = (message: ActiveMessage): Job => {
 
 /** Does anybody but the scheduler have it now? What has no job is being settled, or waits for
  * that. */
-export const isInUse = ({ job, reading }: ActiveMessage): boolean =>
-  job === undefined || (job as Job).useCount > 0 || reading !== undefined
+export const isInUse = ({ job, reading, readerCount }: ActiveMessage): boolean =>
+  job === undefined || (job as Job).useCount > 0 || reading !== undefined || readerCount > 0

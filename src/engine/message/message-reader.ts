@@ -79,6 +79,14 @@ export class MessageReader {
     return copy
   }
 
+  /** The same from its log, for a copy there: none of it is kept in memory.
+   * @throws as `data`; TypeError for a reference */
+  async loggedData(message: ActiveMessage): Promise<Buffer> {
+    const { data } = message.envelope
+    if (data.kind === 'ref') throw new TypeError('the data of this message is a reference')
+    return this.#verified(message, await this.#read(message, data))
+  }
+
   /** @throws WaybillError DATA_CORRUPT */
   #verified(message: ActiveMessage, data: Buffer): Buffer {
     const { dataBytes, checksum } = message.envelope
@@ -208,6 +216,9 @@ export class MessageReader {
   }
 
   async #frame(log: SegmentFiles, at: Position, payloadBytes: number, kind: KindName): Promise<Frame> {
+    // A message that was written anew is active before its new place is on the disk.
+    if (log === this.#journal.files && at >= this.#journal.durableEnd)
+      await this.#journal.whenDurable(position(at + 1))
     const frame = await log.frame(at, payloadBytes)
     if (frame.kind !== kind) throw log.corrupt(at, `a ${frame.kind} record stands where ${kind} should`)
     return frame

@@ -1,7 +1,8 @@
 /** Segment cleaning: mail that waits for a slow site keeps few files while other mail passes. */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { deferred, mail, pause, simulated, submission, type Stage } from '../stage.js'
-import type { DeliveryRequest, DeliveryResult } from '../../../src/delivery/transport.js'
+import { MessageReader } from '../../../src/engine/message/message-reader.js'
+import type { DeliveryRequest, DeliveryResult, Transport } from '../../../src/delivery/transport.js'
 import type { QueueOptions } from '../../../src/engine/life/options.js'
 import { fixedRetry } from '../../../src/policy/fixed-retry.js'
 
@@ -239,5 +240,96 @@ test('lives that end while mail is written once more lose none of it', async () 
     await stage.queue.idle()
     expect([site.attempted.length > 0, delivered.length >= 40]).toEqual([true, true])
     expect(await stage.ids()).toEqual([])
+  }, quick)
+})
+
+test('a list that begins while a message is read for its new place holds what it reads', async () => {
+  await simulated(async (stage) => {
+    const site = slowSite(stage, () => 600_000)
+    const sizes = { segmentBytes: 256 * 1024, laneSegmentBytes: 256 * 1024 }
+    await stage.open({ ...site.options, ...sizes })
+    await stage.queue.submit(submission('first@slow.example'))
+    for (let n = 0; n < 5; n++) await fileful(stage)
+    const recipients = Array.from({ length: 1100 }, (_, n) => `n${n}@slow.example`)
+    const { id } = await stage.queue.submit({ sender: 'ada@b.example', recipients, data: mail('to many') })
+    const addressees = Reflect.get(MessageReader.prototype, 'addressees') as MessageReader['addressees']
+    const list = async (): Promise<void> => {
+      for await (const _ of stage.queue.list({ id })) await pause(stage, 300)
+    }
+    const lists: Promise<void>[] = []
+    // Nobody else asks for all of them at once.
+    const spy = vi.spyOn(MessageReader.prototype, 'addressees').mockImplementation(function (
+      this: MessageReader,
+      message,
+      from,
+      count,
+    ) {
+      if (count === recipients.length && lists.length < 3) lists.push(list())
+      return addressees.call(this, message, from, count)
+    })
+    onTestFinished(() => spy.mockRestore())
+    for (let n = 0; n < 40; n++) await fileful(stage)
+    await Promise.all(lists)
+    const got: string[] = []
+    const deliver = (request: DeliveryRequest): DeliveryResult => {
+      got.push(...request.recipients)
+      return { kind: 'delivered' }
+    }
+    await stage.open({ ...site.options, ...sizes, transports: { out: { deliver } } })
+    await stage.queue.idle()
+    expect([lists.length > 0, got.length, stage.warnings]).toEqual([true, 1101, []])
+  }, quick)
+})
+
+test('the segments of a lane may be larger than those of the journal, and replies long', async () => {
+  await simulated(async (stage) => {
+    const reason = '€'.repeat(480)
+    const deliver = async ({ nexthop, attempts, recipients }: DeliveryRequest): Promise<DeliveryResult> => {
+      if (nexthop === 'full.example' || (attempts === 0 && nexthop === 'slow.example'))
+        return recipients.map((to) => ({ kind: 'deferred', status: '4.2.2', reason: `${to} ${reason}` }))
+      if (attempts === 0) return deferred
+      if (nexthop === 'slow.example') await pause(stage, 60_000_000)
+      return { kind: 'delivered' }
+    }
+    await stage.open({
+      transports: { out: { deliver } },
+      scheduler: { transports: { out: { destinationConcurrencyLimit: 1 } } },
+      retry: fixedRetry([10_000]),
+      suffixBytesMax: 2 * 64 * 1024,
+      laneSegmentBytes: 16 * 64 * 1024,
+      inlineBytesMax: 8000,
+    })
+    await stage.queue.submit(submission('first@slow.example'))
+    for (let n = 0; n < 20; n++) await fileful(stage)
+    const many = Array.from({ length: 19 }, (_, n) => `r${n}@full.example`)
+    await stage.queue.submit(submission(['r@slow.example', ...many], mail('line\r\n'.repeat(1200))))
+    for (let n = 0; n < 30; n++) await fileful(stage)
+    await pause(stage, 11_000)
+    for (let n = 0; n < 20; n++) await fileful(stage)
+    await pause(stage, 11_000)
+    expect(stage.crashes).toEqual([])
+  }, quick)
+})
+
+test('a small message with a long reply leaves its file, too', async () => {
+  await simulated(async (stage) => {
+    const site = slowSite(stage, () => 600_000)
+    const { out } = site.options.transports!
+    const deliver: Transport['deliver'] = (request, attempt) =>
+      request.nexthop === 'full.example'
+        ? { kind: 'deferred', status: '4.2.2', reason: 'x'.repeat(300) }
+        : out!.deliver(request, attempt)
+    await stage.open({
+      ...site.options,
+      transports: { out: { deliver } },
+      retry: fixedRetry([3_600_000]),
+    })
+    await stage.queue.submit(submission('first@slow.example'))
+    for (let n = 0; n < 25; n++) {
+      await stage.queue.submit(submission(['a@full.example', `b${n}@slow.example`], mail('short')))
+      await fileful(stage)
+    }
+    for (let n = 0; n < 8; n++) await fileful(stage)
+    expect(stage.queue.stats().journal.segmentCount).toBeLessThan(15)
   }, quick)
 })
