@@ -51,3 +51,13 @@ test.each<[HistoryRecord, string, string[]]>([
 ])('a record is a step in words: %#', (one, title, lines) => {
   expect(stepOf(one, 'M')).toMatchObject({ title, lines })
 })
+
+test('an envelope that a start in its group names as a new place was not accepted again', () => {
+  const moved = { ...record('envelope', { ...envelope, attempts: 0 }), position: 4096 }
+  const fields = { envelope: 4096, envelopeBytes: 120, carried: { start: 1 } }
+  const start = { ...record('start', fields), position: 4216 }
+  const titles = [start, { ...start, position: 8192 }, undefined].map(
+    (next) => stepOf(moved, 'M', next).title,
+  )
+  expect(titles).toEqual(['Written anew', 'Accepted', 'Accepted'])
+})

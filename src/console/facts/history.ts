@@ -12,12 +12,15 @@ export interface Step {
 
 const holdLane = 1
 
-/** @param id of the message: reports on it have records here, too */
-export function stepOf(record: HistoryRecord, id: string): Step {
+/** @param id of the message: reports on it have records here, too
+ * @param next the record behind it */
+export function stepOf(record: HistoryRecord, id: string, next?: HistoryRecord): Step {
   const { kind, fields } = record
   switch (kind) {
     case 'envelope':
-      return envelopeStep(record, id)
+      return next !== undefined && isNewPlace(record, next)
+        ? { title: 'Written anew', mood: 'notice', lines: ['its place in the log was needed'] }
+        : envelopeStep(record, id)
     case 'start':
       return fields['carried'] === undefined || fields['carried'] === null
         ? {
@@ -35,6 +38,20 @@ export function stepOf(record: HistoryRecord, id: string): Step {
     default:
       return { title: kind, mood: 'notice', lines: [] }
   }
+}
+
+/** Does the next record, in the same group, name this envelope as the new place of an active
+ * message? */
+function isNewPlace({ log, position }: HistoryRecord, { kind, fields, ...next }: HistoryRecord): boolean {
+  const { envelope, envelopeBytes, carried } = fields
+  return (
+    kind === 'start' &&
+    carried !== undefined &&
+    carried !== null &&
+    next.log === log &&
+    envelope === position &&
+    next.position - position === envelopeBytes
+  )
 }
 
 const outcomeSteps: Readonly<Record<string, readonly [string, Step['mood']]>> = {

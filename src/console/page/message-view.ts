@@ -297,13 +297,13 @@ function timeline(app: App, history: Asked<readonly HistoryRecord[]>): TemplateR
   if (history.kind === 'refused') return html`<p class="trouble">${icon('notice')} ${history.text}</p>`
   if (history.value.length === 0) return empty('Nothing of it is in the log any more')
   return html`<ol class="timeline">
-    ${history.value.map((record) => stepItem(app, record))}
+    ${history.value.map((record, i, all) => stepItem(app, record, all[i + 1]))}
   </ol>`
 }
 
-function stepItem(app: App, record: HistoryRecord): TemplateResult {
+function stepItem(app: App, record: HistoryRecord, next: HistoryRecord | undefined): TemplateResult {
   const { at, log, position, kind } = record
-  return item(app, at, stepOf(record, app.one.id), `${kind} at ${position} of ${log}`)
+  return item(app, at, stepOf(record, app.one.id, next), `${kind} at ${position} of ${log}`)
 }
 
 function item({ feed }: App, at: number, { title, mood, lines }: Step, where: string): TemplateResult {
