@@ -165,9 +165,12 @@ export class QueueTransport extends EventEmitter implements Transport<QueuedMess
 }
 
 /** Did the caller give its Message-ID? nodemailer has made one by now, if not. */
-function isNamed({ messageId, headers = {} }: Sent[0]['data']): boolean {
-  const names = Array.isArray(headers) ? headers.map(({ key }) => key) : Object.keys(headers)
-  return Boolean(messageId) || names.some((name) => name.toLowerCase() === 'message-id')
+function isNamed({ messageId, headers }: Sent[0]['data']): boolean {
+  const given: unknown = headers ?? {}
+  const names: unknown[] = Array.isArray(given)
+    ? given.map((header: { readonly key?: unknown } | null) => header?.key)
+    : Object.keys(given as object)
+  return Boolean(messageId) || names.some((name) => String(name).toLowerCase() === 'message-id')
 }
 
 /** By nodemailer's names and forms; the queue reports invalid values of any type. */

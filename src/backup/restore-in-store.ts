@@ -38,10 +38,11 @@ export async function restoreInStore(backup: Backup, queue: Disk, options: CopyO
       { option: 'to' },
     )
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+  // What was unlinked now counts for a while.
+  const isCleared = await clear(queue)
   const { freeBytes } = await queue.space()
-  if (freeBytes < bytes)
+  if (!isCleared && freeBytes < bytes)
     throw new WaybillError('DISK_FULL', `the copy takes ${bytes} bytes, and the queue may take ${freeBytes}`)
-  await clear(queue)
   const target = new DiskTarget(queue, { fills: false })
   const rest = files.filter(({ path }) => path !== queueHeaderName)
   await copyFiles(backup.disk, { files: rest, spools: [] }, target, options)
@@ -50,12 +51,17 @@ export async function restoreInStore(backup: Backup, queue: Disk, options: CopyO
   await writeQueueHeader(queue, header!, await queue.list(''))
 }
 
-/** What a restore that was cut short has left. */
-async function clear(queue: Disk): Promise<void> {
+/** Removes what a restore that was cut short has left. @returns whether there was something */
+async function clear(queue: Disk): Promise<boolean> {
+  let isCleared = false
   const lanes = (await queue.list(lanesDirectory)).flatMap((name) => {
     const lane = laneNumberOf(name)
     return lane === undefined ? [] : [envelopesDirectory(lane), dataDirectory(lane)]
   })
   for (const directory of [journalDirectory, ...lanes, ...sideLogNames, spoolDirectory])
-    for (const name of await queue.list(directory)) await queue.unlink(`${directory}/${name}`)
+    for (const name of await queue.list(directory)) {
+      await queue.unlink(`${directory}/${name}`)
+      isCleared = true
+    }
+  return isCleared
 }

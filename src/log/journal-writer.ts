@@ -58,7 +58,11 @@ export class JournalWriter {
   readonly #options: JournalWriterOptions
   readonly #commits: GroupCommit
   readonly #epochs = new Map<number, readonly [number, number]>()
+  /** By their ends. */
   readonly #waiters = new Ring<Waiter>()
+  /** Those that wait for less than one that came before them. */
+  #early: Waiter[] = []
+  #waitedEnd: Position = nowhere
   #file: DiskFile | undefined
   #fileIndex: number
   #next: { readonly file: Promise<DiskFile>; hasSpare: boolean }
@@ -199,7 +203,14 @@ export class JournalWriter {
     if (this.#failure !== undefined) return Promise.reject(this.#failure.error)
     if (end <= this.durableEnd) return Promise.resolve()
     this.want()
-    return new Promise((resolve, reject) => this.#waiters.push({ end, resolve, reject }))
+    return new Promise((resolve, reject) => {
+      const waiter = { end, resolve, reject }
+      if (end < this.#waitedEnd) this.#early.push(waiter)
+      else {
+        this.#waitedEnd = end
+        this.#waiters.push(waiter)
+      }
+    })
   }
 
   /** Ends this life: all waits reject, and nothing is written any more. */
@@ -208,6 +219,7 @@ export class JournalWriter {
     this.#failure = { error }
     for (let waiter = this.#waiters.shift(); waiter !== undefined; waiter = this.#waiters.shift())
       waiter.reject(error)
+    for (const waiter of this.#early.splice(0)) waiter.reject(error)
   }
 
   async #pump(): Promise<void> {
@@ -253,7 +265,14 @@ export class JournalWriter {
       this.#waiters.shift()
       waiter.resolve()
     }
+    if (this.#early.length > 0) this.#settleEarly(end)
     this.#options.onDurable(end)
+  }
+
+  #settleEarly(end: Position): void {
+    const early = this.#early
+    this.#early = early.filter((waiter) => waiter.end > end)
+    for (const waiter of early) if (waiter.end <= end) waiter.resolve()
   }
 
   async #write(bytes: Buffer, offsetBytes: number): Promise<void> {

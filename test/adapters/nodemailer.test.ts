@@ -65,6 +65,8 @@ test('a duplicate has the Message-ID that its caller gave, and never one that no
   const mail = { ...hello, queue: { idempotencyKey: 'order 18' } }
   expect((await mailer(queue).sendMail(mail)).messageId).not.toBe('')
   expect(await mailer(queue).sendMail(mail)).toMatchObject({ messageId: '', isDuplicate: true })
+  const odd = { ...mail, headers: [{}] } as unknown as typeof mail
+  expect(await mailer(queue).sendMail(odd)).toMatchObject({ messageId: '', isDuplicate: true })
   const named = { ...hello, messageId: '<order-19@example.org>', queue: { idempotencyKey: 'order 19' } }
   const inHeaders = { ...hello, headers: { 'message-id': named.messageId }, queue: named.queue }
   for (const each of [named, named, inHeaders])

@@ -256,3 +256,29 @@ test('a journal whose last batch fills its segment to the last byte is read to i
   }
   expect(ends.filter((end) => end % segmentBytes === 0).length).toBeGreaterThan(0)
 })
+
+test('who waits for less than those before is not kept waiting for more', async () => {
+  const world = new SimWorld({ seed: 1 })
+  const settled: string[] = []
+  const life = world.settle(
+    (async () => {
+      const { writer, append } = await begin(world, new SimDisk(world))
+      const first = append(payloadOf(1))
+      const durable = writer.whenDurable(first).then(() => settled.push('first'))
+      const second = append(payloadOf(2))
+      const ends = [writer.whenDurable(second), writer.whenDurable(first)]
+      const names = ['second', 'first again']
+      const waits = ends.map((end, i) => end.then(() => settled.push(names[i]!)))
+      await durable
+      await Promise.all(waits)
+      const third = append(payloadOf(3))
+      const beyond = writer.whenDurable((third + 1_000_000) as Position).catch(() => settled.push('failed'))
+      await writer.whenDurable(third).then(() => settled.push('third'))
+      writer.fail(new Error('over'))
+      await beyond
+    })(),
+  )
+  await life
+  expect(settled.slice(-2)).toEqual(['third', 'failed'])
+  expect(settled.slice(0, 3).sort()).toEqual(['first', 'first again', 'second'])
+})

@@ -1,13 +1,17 @@
 /** A queue that moves from a directory into a store and back, with its ids and its mail. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { fixedRetry, openQueue, type Queue, type QueueOptions } from '../../src/index.js'
 import { initStore, storeDisk } from '../../src/store/open-store.js'
 import { serveStoreControl } from '../../src/control/store-server.js'
 import { storePlaceOf } from '../../src/store/store-url.js'
+import { withParameters } from '../../tools/commands/cli/store-parameters.js'
+import { Adoption } from '../../tools/commands/store/adoption.js'
 import { openQueueDisk } from '../../tools/commands/cli/queue-disk.js'
 import { backup } from '../../tools/commands/operate/backup.js'
 import { restore } from '../../tools/commands/operate/restore.js'
@@ -95,6 +99,36 @@ describe.skipIf(missing !== undefined)(`a queue that moves${reason}`, () => {
     after.crash()
     const again = run(restore, ['--from', at('copy'), '--to', url])
     await expect(again).rejects.toThrow('has been used, and is not overwritten')
+  })
+
+  test('no other node adopts a restored queue before its own has served it', async () => {
+    const at = await places()
+    const before = await openQueue(at('queue'), deferring)
+    await filled(before)
+    before.crash()
+    const url = await made('looked-at')
+    await run(backup, ['--queue', at('queue'), '--to', at('copy')])
+    await run(restore, ['--from', at('copy'), '--to', url])
+    const adopted: Queue[] = []
+    const adoption = new Adoption({
+      url: withParameters(url, { queue: 'another' }),
+      queue: 'another',
+      node: 'another',
+      ttlMs: 400,
+      options: deferring,
+      log: pino({ level: 'silent' }),
+      onAdopted: (queue) => adopted.push(queue),
+    })
+    onTestFinished(() => {
+      adoption.stop()
+      for (const queue of adopted) queue.crash()
+    })
+    void adoption.run()
+    await sleep(2500)
+    expect(adopted).toEqual([])
+    const own = await openQueue(url, deferring)
+    own.crash()
+    await expect.poll(() => adopted.length).toBe(1)
   })
 
   test('from a store into a directory has all its mail, while its node runs', async () => {

@@ -168,8 +168,8 @@ export const messageMutations: readonly Mutation[] = [
     'cleaned-in-two-groups',
     'the new envelope of an active message and the start that names it are one group',
     'engine/cleaning/segment-cleaner.js',
-    'const payload = startOf(message, at, group.envelopeBytes);',
-    'const payload = startOf(message, at, group.envelopeBytes); journal.open(at % 40 === 0 ? 24_000 : 400);',
+    'const payload = relocatedStart(message, at, group.envelopeBytes);',
+    'const payload = relocatedStart(message, at, group.envelopeBytes); journal.open(at % 40 === 0 ? 24_000 : 400);',
   ),
   one(
     'cleaned-without-pin',
@@ -181,7 +181,7 @@ export const messageMutations: readonly Mutation[] = [
   one(
     'cleaned-forgets-outcomes',
     'a message that is written anew keeps the outcomes that it has',
-    'engine/cleaning/segment-cleaner.js',
+    'engine/cleaning/sparse-segments.js',
     'carried: carryingNow(message).carried',
     'carried: { ...carryingNow(message).carried, notes: [] }',
   ),

@@ -257,12 +257,13 @@ async function isTaken(directory: string, file: string): Promise<boolean> {
 async function write(path: string, header: Buffer, data: Buffer | DeliveryRequest): Promise<void> {
   const handle = await open(path, 'w', 0o600)
   try {
-    if (Buffer.isBuffer(data)) await writeAll(handle, Buffer.concat([header, ...withoutReturnPath(data)]))
+    if (Buffer.isBuffer(data))
+      await writeAll(handle, Buffer.concat([header, ...withoutReturnPath(data, true)]))
     else {
       await writeAll(handle, header)
       let isFirst = true
       for await (const chunk of data.stream()) {
-        const pieces = isFirst ? withoutReturnPath(chunk as Buffer) : [chunk as Buffer]
+        const pieces = isFirst ? withoutReturnPath(chunk as Buffer, false) : [chunk as Buffer]
         for (const piece of pieces) await writeAll(handle, piece)
         isFirst = false
       }
@@ -276,13 +277,13 @@ async function write(path: string, header: Buffer, data: Buffer | DeliveryReques
 /** Programs take any such field for the sender of the envelope: the mailbox has ours alone.
  * @param beginning the message, or its first piece, which nearly always has the whole header
  * @see RFC 5321 §4.4 */
-function withoutReturnPath(beginning: Buffer): readonly Buffer[] {
+function withoutReturnPath(beginning: Buffer, isWhole: boolean): readonly Buffer[] {
   const { fields, isCut } = leadingFields(beginning)
   const kept: Buffer[] = []
   let from = 0
   for (const { name, start, end } of fields) {
     // Of a field that goes on behind the piece a half would be left.
-    if (name !== 'return-path' || (isCut && end === beginning.length)) continue
+    if (name !== 'return-path' || (!isWhole && isCut && end === beginning.length)) continue
     kept.push(beginning.subarray(from, start))
     from = end
   }

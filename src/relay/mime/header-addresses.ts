@@ -5,6 +5,7 @@
  * skipped, even without a comma: `a@b c@d` are two. Invalid addresses are passed on, and refused by
  * the server.
  * @see Postfix append_at_myorigin */
+import { utf8Text } from '../../base/text.js'
 
 export const addressFields: ReadonlySet<string> = new Set([
   'from',
@@ -165,7 +166,9 @@ export const shownField = (text: string, shown: (address: string) => string): st
   withMembers(text, (tokens) => shownAddresses(tokens, (octets) => octetsOf(octets, shown)))
 
 function octetsOf(octets: string, shown: (address: string) => string): string {
-  const address = Buffer.from(octets, 'latin1').toString()
+  const address = utf8Text(Buffer.from(octets, 'latin1'))
+  // Octets that are no text are nobody's address here.
+  if (address === undefined) return octets
   const became = shown(address)
   return became === address ? octets : Buffer.from(became).toString('latin1')
 }

@@ -60,6 +60,14 @@ test.each([
   )
 })
 
+test('a message that is a header alone has one Return-Path, too', async () => {
+  const data = Buffer.from('Subject: x\r\nReturn-Path: <b@far.example>\r\n')
+  await deliver(open(), {}, data)
+  expect(await readOnly('one@example.net')).toBe(
+    'Return-Path: <sender@example.org>\r\nDelivered-To: one@example.net\r\nSubject: x\r\n',
+  )
+})
+
 test('a Return-Path that goes on behind the first piece stays whole', async () => {
   const pieces = ['Subject: x\r\nReturn-Path: <b@', 'far.example>\r\n\r\ntext\r\n'].map((text) =>
     Buffer.from(text),

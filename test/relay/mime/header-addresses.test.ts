@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { isMailAddress } from '../../../src/base/mail-address.js'
-import { addressesIn, qualifiedField } from '../../../src/relay/mime/header-addresses.js'
+import { addressesIn, qualifiedField, shownField } from '../../../src/relay/mime/header-addresses.js'
 
 test.each([
   ['From: root (Cron Daemon)\r\n', 'From: root@o.example (Cron Daemon)\r\n'],
@@ -65,3 +65,10 @@ test.each(['p."o\'neil"@x.y', 'a@b>', 'a@b, (c@d\r\n', 'Bob "the man <a@b>'])(
     expect(isMailAddress(addresses[0]!)).toBe(false)
   },
 )
+
+test('octets that are no text stay as they are, whatever the address would become', () => {
+  const shown = (address: string): string => address.replace('@host.internal', '@example.org')
+  expect(shownField('From: <\xe9@host.internal>, <a@host.internal>', shown)).toBe(
+    'From: <\xe9@host.internal>, <a@example.org>',
+  )
+})

@@ -58,8 +58,9 @@ export class Adoption {
         const queues = await connection.value.queues()
         connection.value.close()
         if (queues.kind === 'done')
-          for (const { name } of queues.value)
-            if (name !== queue && !this.#watched.has(name)) {
+          for (const { name, home } of queues.value)
+            // One that no node has served yet is empty, or waits behind a restore for its first.
+            if (name !== queue && home !== undefined && !this.#watched.has(name)) {
               this.#watched.add(name)
               void this.#watch(name).catch((error: unknown) =>
                 log.error({ err: error, adopted: name }, 'a queue is not watched any more'),
