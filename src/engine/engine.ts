@@ -205,7 +205,8 @@ export class Engine {
   }
 
   #unlessFull(event: Promise<void>, what: string): Promise<void> {
-    return unlessFull(this.#parts.options.clock, event, what, () => this.reclaim.isWaitedFor)
+    const { life, options } = this.#parts
+    return life.orEnd(unlessFull(options.clock, event, what, () => this.reclaim.isWaitedFor))
   }
 
   /** There may be room where there was none. */

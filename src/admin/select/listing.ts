@@ -181,14 +181,17 @@ export const verbAborted = ({ reason }: AbortSignal): WaybillError =>
 
 export function soonAtLeast({ life, options }: Parts, event: Promise<void>): Promise<void> {
   life.run(event)
-  return new Promise((resolve) => {
-    const timer = options.clock.after(waitMs, resolve)
-    const done = (): void => {
-      timer.cancel()
-      resolve()
-    }
-    event.then(done, done)
-  })
+  // Neither settles in a life that ends while its disk does not answer.
+  return life.orEnd(
+    new Promise((resolve) => {
+      const timer = options.clock.after(waitMs, resolve)
+      const done = (): void => {
+        timer.cancel()
+        resolve()
+      }
+      event.then(done, done)
+    }),
+  )
 }
 
 const notesOf = (message: ActiveMessage): readonly OutcomeNote[] =>

@@ -31,7 +31,7 @@ export async function storedMessage(
   const trust = (): Promise<void> => soonAtLeast(parts, engine.checkpointer.now())
   for await (const [found] of selected(parts, { id }, { trust, signal })) {
     if (found === undefined) continue
-    const message = await listedMessage(parts, found)
+    const message = await parts.life.orEnd(listedMessage(parts, found))
     const stored =
       found.kind === 'active'
         ? found.message
