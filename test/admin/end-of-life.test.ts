@@ -1,5 +1,5 @@
-/** What lists or changes the mail of a queue settles when its life ends, whatever call of the disk is
- * under way then: calls of a disk that hangs never come back. */
+/** What lists or changes the mail of a queue settles when its life ends, whatever call of the disk
+ * is under way then: calls of a disk that hangs never come back. */
 import { expect, test } from 'vitest'
 import { seededPrng } from '../../src/base/prng.js'
 import type { Queue } from '../../src/queue.js'

@@ -26,7 +26,7 @@ export class WalkDamage {
   /** The result of reading one message; undefined if it met damage. @throws as `meet` */
   async of<T>(id: MessageId, reading: T | Promise<T>): Promise<T | undefined> {
     try {
-      return reading instanceof Promise ? await this.#life.orEnd(reading) : reading
+      return await this.#life.orEnd(Promise.resolve(reading))
     } catch (error) {
       this.meet(isWaybillError(error) ? ofMessage(id, error) : error)
       return undefined
