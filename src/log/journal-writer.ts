@@ -62,7 +62,6 @@ export class JournalWriter {
   readonly #waiters = new Ring<Waiter>()
   /** Those that wait for less than one that came before them. */
   #early: Waiter[] = []
-  #waitedEnd: Position = nowhere
   #file: DiskFile | undefined
   #fileIndex: number
   #next: { readonly file: Promise<DiskFile>; hasSpare: boolean }
@@ -204,12 +203,10 @@ export class JournalWriter {
     if (end <= this.durableEnd) return Promise.resolve()
     this.want()
     return new Promise((resolve, reject) => {
-      const waiter = { end, resolve, reject }
-      if (end < this.#waitedEnd) this.#early.push(waiter)
-      else {
-        this.#waitedEnd = end
-        this.#waiters.push(waiter)
-      }
+      const { length } = this.#waiters
+      const last = length === 0 ? undefined : this.#waiters.at(length - 1)
+      const waiters = last !== undefined && end < last.end ? this.#early : this.#waiters
+      waiters.push({ end, resolve, reject })
     })
   }
 

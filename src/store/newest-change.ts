@@ -16,11 +16,9 @@ export class NewestChange {
 
   /** Of one question, that was answered. */
   note(writes: readonly Write[]): void {
-    this.#append = undefined
-    for (const write of writes)
-      if ('number' in write) this.#number = write.number
-      else if (write.verb === 'append') this.#append = write
-    if (writes.some(({ verb }) => verb !== 'append')) this.#append = undefined
+    for (const write of writes) if ('number' in write) this.#number = write.number
+    const areAppends = writes.every((write): write is Append => write.verb === 'append')
+    this.#append = areAppends ? writes.at(-1) : undefined
   }
 
   /** Asked while nothing of this part is in flight that could still happen. */

@@ -95,7 +95,7 @@ export const selectsEnvelope = (
   { envelope, notes }: SelectedFacts,
   wallMs: number,
 ): boolean =>
-  selectsFacts(selector, envelope, wallMs) &&
+  selectsFacts(withStoredId(selector), envelope, wallMs) &&
   (selector.lastStatus === undefined || notes.some(({ status }) => status.startsWith(selector.lastStatus!)))
 
 /** May a message match, as far as can be seen without decoding its envelope? */
@@ -105,15 +105,20 @@ export function firstTest(selector: Selector, wallMs: number): (envelope: Envelo
   const asksRecipients = recipient !== undefined || domain !== undefined
   const mayHave = ({ recipientFrames, recipients }: EnvelopeFacts): boolean =>
     recipientFrames.length > 0 || includeWanted(recipients, wanted)
-  return (envelope) => selectsFacts(selector, envelope, wallMs) && (!asksRecipients || mayHave(envelope))
+  const facts = withStoredId(selector)
+  return (envelope) => selectsFacts(facts, envelope, wallMs) && (!asksRecipients || mayHave(envelope))
 }
+
+/** An id may be typed in small letters. */
+const withStoredId = (selector: Selector): Selector =>
+  selector.id === undefined ? selector : { ...selector, id: selector.id.toUpperCase() }
 
 function selectsFacts(
   { id, sender, olderThan, tag }: Selector,
   envelope: EnvelopeFacts,
   wallMs: number,
 ): boolean {
-  if (id !== undefined && envelope.id !== id && envelope.id !== id.toUpperCase()) return false
+  if (id !== undefined && envelope.id !== id) return false
   if (sender !== undefined && envelope.sender !== sender) return false
   if (olderThan !== undefined && wallMs - envelope.acceptedAt <= olderThan) return false
   return tag === undefined || tagsOf(envelope).includes(tag)

@@ -9,7 +9,7 @@ import type { Finding } from '../../../src/inspect/damage/finding.js'
 import { addressesIn } from '../../../src/inspect/messages/waiting-recipients.js'
 import { isStoreUrl } from '../../../src/store/is-store-url.js'
 import { hasPassword, shownQueue } from '../cli/shown-queue.js'
-import { asUsage, lineOf, UsageError, type Arguments, type Command } from '../cli/command.js'
+import { lineOf, UsageError, type Arguments, type Command } from '../cli/command.js'
 import { actAsOwner } from '../cli/queue-owner.js'
 import { exits, jsonOption, sentenceOf } from '../look/inspection.js'
 import { fullTime, printable, senderText } from '../text/shown-text.js'
@@ -70,8 +70,7 @@ async function runIn(args: Arguments, surroundings: Surroundings): Promise<numbe
   } catch (error) {
     if (error instanceof OutputClosed) return exits.wrong
     if (!isWaybillError(error)) throw error
-    if (isMissing(error, wanted)) throw new UsageError(error.message)
-    if (isWaybillError(error, 'OPTION_INVALID')) throw asUsage(error)
+    if (error.code === 'OPTION_INVALID' || isMissing(error, wanted)) throw new UsageError(error.message)
     await out.flush().catch(() => undefined)
     surroundings.complain(`waybill restore: ${lineOf(error)}\n`)
     return exits.wrong
