@@ -168,8 +168,8 @@ export const messageMutations: readonly Mutation[] = [
     'cleaned-in-two-groups',
     'the new envelope of an active message and the start that names it are one group',
     'engine/cleaning/segment-cleaner.js',
-    'const payload = relocatedStart(message, at, group.envelopeBytes);',
-    'const payload = relocatedStart(message, at, group.envelopeBytes); journal.open(at % 40 === 0 ? 24_000 : 400);',
+    'const payload = relocatedStart(message, place);',
+    'const payload = relocatedStart(message, place); journal.open(at % 40 === 0 ? 24_000 : 400);',
   ),
   one(
     'cleaned-without-pin',
@@ -182,7 +182,7 @@ export const messageMutations: readonly Mutation[] = [
     'cleaned-forgets-outcomes',
     'a message that is written anew keeps the outcomes that it has',
     'engine/cleaning/sparse-segments.js',
-    'carried: carryingNow(message).carried',
-    'carried: { ...carryingNow(message).carried, notes: [] }',
+    'encodeCarrying({ ...carryingNow(message), place })',
+    'encodeCarrying({ place, carried: { ...carryingNow(message).carried, notes: [] } })',
   ),
 ]

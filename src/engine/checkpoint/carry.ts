@@ -20,16 +20,12 @@ type Carrying = Pick<Parts, 'journal' | 'lanes' | 'options'>
  * @returns the position of the start; undefined without room */
 export function appendCarrying(
   { journal, lanes, options }: Carrying,
-  { place, carried }: DamagedMessage,
+  message: DamagedMessage,
   purpose: AppendPurpose,
   followingBytes: number = 0,
 ): Position | undefined {
-  const payload = encodeStart({
-    envelope: place.position,
-    envelopeBytes: place.bytes,
-    outOfOrder: place.outOfOrder,
-    carried,
-  })
+  const payload = encodeCarrying(message)
+  const { place } = message
   const bytes = frameBytes(payload.length)
   if (journal.room(bytes + followingBytes, purpose) !== 'yes') return undefined
   journal.open(bytes)
@@ -37,6 +33,15 @@ export function appendCarrying(
   lanes.get(place.lane).namedAt = start
   return start
 }
+
+/** The payload of a start that carries what is known of a message. */
+export const encodeCarrying = ({ place, carried }: DamagedMessage): Buffer =>
+  encodeStart({
+    envelope: place.position,
+    envelopeBytes: place.bytes,
+    outOfOrder: place.outOfOrder,
+    carried,
+  })
 
 /** The parts of a message that its new start carries. */
 export const carryingOf = (message: ActiveMessage): DamagedMessage => ({

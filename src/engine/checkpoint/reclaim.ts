@@ -8,6 +8,7 @@ import { dataLog, envelopesLog, sideLogNumbers } from '../../directory/log-files
 import { laneDirectory, sideLogNames } from '../../directory/paths.js'
 import type { Lane } from '../../lane/lane.js'
 import type { LaneLog } from '../../log/lane-log.js'
+import type { Checkpoint } from '../../record/checkpoint.js'
 import type { Parts } from '../life/parts.js'
 
 /** While the disk is full, room is tried for this often. */
@@ -24,6 +25,24 @@ export interface GarbageSegments {
   readonly ofJournal: readonly number[]
   readonly ofLanes: readonly LaneGarbage[]
   readonly retired: readonly Lane[]
+}
+
+/** A log of a lane: no reader needs its segments below the index `floor`. */
+interface LaneFloor {
+  readonly log: LaneLog
+  readonly number: number
+  readonly floor: number
+}
+
+/** The floors of all lanes with separate logs, by a durable checkpoint. */
+export function* laneFloors({ lanes }: Pick<Parts, 'lanes'>, checkpoint: Checkpoint): Iterable<LaneFloor> {
+  for (const { lane, runner, dataFloor } of checkpoint.lanes) {
+    const { logs, isDataHeld } = lanes.get(lane)
+    if (logs === undefined) continue
+    const { envelopes, data } = logs
+    yield { log: envelopes, number: envelopesLog(lane), floor: envelopes.files.grid.indexOf(runner) }
+    yield { log: data, number: dataLog(lane), floor: isDataHeld ? 0 : data.files.grid.indexOf(dataFloor) }
+  }
 }
 
 export const isNothing = ({ ofJournal, ofLanes, retired }: GarbageSegments): boolean =>
@@ -89,22 +108,13 @@ export class Reclaim {
   /** What a checkpoint that is durable no longer needs. It is nobody's from now on, and
    * has to be let go. */
   confirm({ checkpoint, pins, journalFloor, retired }: Captured): GarbageSegments {
-    const { journal, lanes, garbage } = this.#parts
+    const { journal, garbage } = this.#parts
     const confirmed = (log: number, floor: number): readonly number[] =>
       garbage.of(log).confirm(pins.get(log) ?? [], floor)
     const ofJournal = confirmed(journalLog, journal.grid.indexOf(journalFloor))
     const ofLanes: LaneGarbage[] = []
-    for (const { lane, runner, dataFloor } of checkpoint.lanes) {
-      const { logs, isDataHeld } = lanes.get(lane)
-      if (logs === undefined) continue
-      const { envelopes, data } = logs
-      const dataFloorIndex = isDataHeld ? 0 : data.files.grid.indexOf(dataFloor)
-      for (const [log, number, floor] of [
-        [envelopes, envelopesLog(lane), envelopes.files.grid.indexOf(runner)],
-        [data, dataLog(lane), dataFloorIndex],
-      ] as const)
-        ofLanes.push({ log, number, indexes: confirmed(number, floor) })
-    }
+    for (const { log, number, floor } of laneFloors(this.#parts, checkpoint))
+      ofLanes.push({ log, number, indexes: confirmed(number, floor) })
     for (const name of sideLogNames) {
       const { log } = this.#parts[name]
       const positions = checkpoint[name]

@@ -10,16 +10,21 @@ import { nowhere } from '../../base/position.js'
 import { isWaybillError } from '../../errors.js'
 import { incomingLane } from '../../lane/lane.js'
 import { namesRecipients, withoutRecipients } from '../../record/envelope.js'
-import { frameBytes, kinds } from '../../record/frame.js'
+import { kinds } from '../../record/frame.js'
 import { isInUse } from '../deliver/job.js'
 import type { Parts } from '../life/parts.js'
 import { appendGroup, messageGroup, type MessageGroup } from '../message/message-group.js'
 import { hasManyMarks, type Captured } from '../checkpoint/capture.js'
-import { farthest } from '../settle/late-start.js'
 import { isPassing } from '../recover/second-reading.js'
-import { fixedData } from '../settle/replacement.js'
+import { fixedData, givenOrcpts } from '../settle/replacement.js'
 import { pinSegments, unpinSegments } from '../checkpoint/pinning.js'
-import { messagesInSparseSegments, relocatedBytes, relocatedStart } from './sparse-segments.js'
+import {
+  messagesInSparseSegments,
+  newPlace,
+  relocatedBytes,
+  relocatedStart,
+  relocatedStartBytes,
+} from './sparse-segments.js'
 
 /** Messages that are read before they are written together, and their bytes. Each group of writes
  * may be padded to a block of the disk. */
@@ -28,8 +33,6 @@ const togetherBytesMax = 1024 * 1024
 
 interface Copy {
   readonly message: ActiveMessage
-  /** Where the message stood when it was read. */
-  readonly place: ActiveMessage['place']
   readonly group: MessageGroup
 }
 
@@ -86,16 +89,13 @@ export class SegmentCleaner {
   async #copyOf(message: ActiveMessage): Promise<Copy | undefined> {
     if (!this.#isMovable(message)) return undefined
     const { reader, life } = this.#parts
-    const { envelope, place } = message
+    const { envelope } = message
     try {
       const { addresses, orcpts } = await reader.addressees(message, 0, envelope.recipientCount)
       const data = fixedData(message) ?? (await reader.loggedData(message))
-      const dsn = envelope.dsn && {
-        ...envelope.dsn,
-        orcpts: orcpts.every((orcpt) => orcpt === '') ? [] : orcpts,
-      }
+      const dsn = envelope.dsn && { ...envelope.dsn, orcpts: givenOrcpts(orcpts) }
       const facts = { ...envelope, dsn, replaces: nowhere, reported: [], key: undefined }
-      return { message, place, group: messageGroup(facts, addresses, data) }
+      return { message, group: messageGroup(facts, addresses, data) }
     } catch (error) {
       if (life.isOver || !isWaybillError(error)) throw error
       if (!isPassing(error)) this.#unreadable.add(message)
@@ -106,9 +106,9 @@ export class SegmentCleaner {
   /** In one step. @returns false when there is no room for all of them */
   #write(copies: readonly Copy[]): boolean {
     const { journal, lanes } = this.#parts
-    for (const { message, place, group } of copies) {
+    for (const { message, group } of copies) {
       if (!this.#callbacks.isTime() || hasManyMarks(this.#parts, lanes.incoming)) return false
-      if (message.place !== place || !this.#isMovable(message)) continue
+      if (!this.#isMovable(message)) continue
       if (!this.#append(message, group)) return false
     }
     journal.want()
@@ -119,15 +119,16 @@ export class SegmentCleaner {
     const { journal, lanes, active, options } = this.#parts
     const { incoming } = lanes
     const timeMs = options.clock.wallMs()
-    const bytes = group.bytes + frameBytes(relocatedStart(message, farthest, group.envelopeBytes).length)
+    const { envelope, envelopeBytes } = group
+    const bytes = group.bytes + relocatedStartBytes(message, envelopeBytes)
     if (bytes > journal.groupBytesMost || journal.room(bytes, 'new mail') !== 'yes') return false
     journal.open(bytes)
     const at = appendGroup(journal, group, incomingLane, timeMs)
-    const payload = relocatedStart(message, at, group.envelopeBytes)
+    const place = newPlace(at, envelopeBytes)
+    const payload = relocatedStart(message, place)
     const start = journal.append(kinds.start, incomingLane, timeMs, payload)
     incoming.namedAt = start
     incoming.marks.add(at)
-    const { envelope, envelopeBytes } = group
     incoming.runner.handOver({
       position: at,
       bytes: envelopeBytes,
@@ -138,7 +139,7 @@ export class SegmentCleaner {
     })
     unpinSegments(this.#parts, message)
     message.envelope = namesRecipients(message.envelope) ? envelope : withoutRecipients(envelope)
-    message.place = { lane: incomingLane, position: at, bytes: envelopeBytes, outOfOrder: true }
+    message.place = place
     active.restart(message, start)
     pinSegments(this.#parts, message)
     return true

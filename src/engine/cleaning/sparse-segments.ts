@@ -1,17 +1,17 @@
 /** Segments that are kept for a few active messages, and hold little else that is needed. */
-import type { ActiveMessage } from '../../active/active-message.js'
-import { nowhere, type Position } from '../../base/position.js'
-import { dataLog, envelopesLog } from '../../directory/log-files.js'
+import type { ActiveMessage, EnvelopePlace } from '../../active/active-message.js'
+import type { Position } from '../../base/position.js'
 import type { SegmentPins } from '../../garbage/pins.js'
+import { incomingLane } from '../../lane/lane.js'
 import { journalLog } from '../../log/journal-writer.js'
 import type { SegmentGrid } from '../../log/segment.js'
 import { bytesBeside } from '../../record/envelope.js'
 import { frameBytes } from '../../record/frame.js'
-import { encodeStart } from '../../record/start.js'
 import type { Parts } from '../life/parts.js'
 import type { Captured } from '../checkpoint/capture.js'
-import { carryingNow } from '../checkpoint/carry.js'
+import { carryingNow, encodeCarrying } from '../checkpoint/carry.js'
 import { eachSegment } from '../checkpoint/pinning.js'
+import { laneFloors } from '../checkpoint/reclaim.js'
 import { farthest } from '../settle/late-start.js'
 
 /** A segment is sparse when its messages are at most this part of it. */
@@ -50,7 +50,10 @@ export function messagesInSparseSegments(
       // A damaged message, or a reader of the segment, holds it as well.
       if (messages.length < heldCount || bytes > sparsePart * segmentBytes) continue
       if (!messages.every(isMovable)) continue
-      const writtenBytes = messages.reduce((sum, message) => sum + startBytes(message), bytes)
+      const writtenBytes = messages.reduce(
+        (sum, message) => sum + relocatedStartBytes(message, message.place.bytes),
+        bytes,
+      )
       if (writtenBytes > writtenPart * segmentBytes) continue
       leftBytes -= writtenBytes
       if (leftBytes < 0) return found
@@ -60,16 +63,20 @@ export function messagesInSparseSegments(
 }
 
 /** The start that names its new place. */
-export const relocatedStart = (message: ActiveMessage, at: Position, envelopeBytes: number): Buffer =>
-  encodeStart({
-    envelope: at,
-    envelopeBytes,
-    outOfOrder: true,
-    carried: carryingNow(message).carried,
-  })
+export const relocatedStart = (message: ActiveMessage, place: EnvelopePlace): Buffer =>
+  encodeCarrying({ ...carryingNow(message), place })
 
-const startBytes = (message: ActiveMessage): number =>
-  frameBytes(relocatedStart(message, farthest, message.place.bytes).length)
+/** The most bytes of that start, in a frame. @param envelopeBytes of the new envelope */
+export const relocatedStartBytes = (message: ActiveMessage, envelopeBytes: number): number =>
+  frameBytes(relocatedStart(message, newPlace(farthest, envelopeBytes)).length)
+
+/** A place in the journal, out of the order of its lane. */
+export const newPlace = (at: Position, bytes: number): EnvelopePlace => ({
+  lane: incomingLane,
+  position: at,
+  bytes,
+  outOfOrder: true,
+})
 
 /** What writing it anew takes of the journal, without its start. */
 export const relocatedBytes = ({ place, envelope }: ActiveMessage): number =>
@@ -88,24 +95,17 @@ function collectMessages(parts: Parts, held: HeldSegments): void {
 /** Pinned segments that `suffixBytesMax` of their log have passed: what is active for a moment
  * leaves them without this. */
 function heldSegments(parts: Parts, { checkpoint, journalFloor }: Captured): HeldSegments {
-  const { journal, lanes, garbage, options } = parts
+  const { journal, garbage, options } = parts
   const held = new Map<SegmentPins, Map<number, HeldSegment>>()
-  const look = (log: number, grid: SegmentGrid, floor: Position): void => {
+  const look = (log: number, grid: SegmentGrid, floor: number): void => {
     const pins = garbage.of(log)
     const segmentBytes = Math.min(grid.segmentBytes, journal.grid.segmentBytes)
     const segments = new Map<number, HeldSegment>()
-    const below = grid.indexOf(floor) - options.suffixBytesMax / grid.segmentBytes
-    for (const [index, heldCount] of pins.heldBelow(below))
+    for (const [index, heldCount] of pins.heldBelow(floor - options.suffixBytesMax / grid.segmentBytes))
       segments.set(index, { heldCount, segmentBytes, messages: [], bytes: 0 })
     if (segments.size > 0) held.set(pins, segments)
   }
-  look(journalLog, journal.grid, journalFloor)
-  for (const { lane: number, runner, dataFloor } of checkpoint.lanes) {
-    if (!lanes.has(number)) continue
-    const { logs, isDataHeld } = lanes.get(number)
-    if (logs === undefined) continue
-    look(envelopesLog(number), logs.envelopes.files.grid, runner)
-    if (!isDataHeld && dataFloor !== nowhere) look(dataLog(number), logs.data.files.grid, dataFloor)
-  }
+  look(journalLog, journal.grid, journal.grid.indexOf(journalFloor))
+  for (const { log, number, floor } of laneFloors(parts, checkpoint)) look(number, log.files.grid, floor)
   return held
 }

@@ -69,8 +69,7 @@ export class MessageReader {
       const copy = Buffer.from(message.data)
       if (crc32(copy) === envelope.checksum) return copy
     }
-    if (envelope.data.kind === 'spool' || !this.#active.isShared(message))
-      return this.#verified(message, await this.#read(message, envelope.data))
+    if (envelope.data.kind === 'spool' || !this.#active.isShared(message)) return this.loggedData(message)
     // Attempts that begin together share one reading.
     message.reading ??= this.#read(message, envelope.data).finally(() => (message.reading = undefined))
     const read = await message.reading
@@ -79,7 +78,7 @@ export class MessageReader {
     return copy
   }
 
-  /** The same from its log, for a copy there: none of it is kept in memory.
+  /** The same from where it is stored, of which nothing is kept in memory.
    * @throws as `data`; TypeError for a reference */
   async loggedData(message: ActiveMessage): Promise<Buffer> {
     const { data } = message.envelope

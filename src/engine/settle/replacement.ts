@@ -55,6 +55,10 @@ export async function remainderOf(message: ActiveMessage, reader: MessageReader)
   return { indexes, recipients, notes: condensed(notes), dsn, smtputf8 }
 }
 
+/** As an envelope has the original recipients: none where the sender gave none. */
+export const givenOrcpts = (orcpts: readonly string[]): readonly string[] =>
+  orcpts.every((orcpt) => orcpt === '') ? [] : orcpts
+
 function remainingDsn(
   message: ActiveMessage,
   dsn: EnvelopeDsn,
@@ -65,7 +69,7 @@ function remainingDsn(
     ret: dsn.ret,
     envid: dsn.envid,
     notify: notifyNotes(Uint8Array.from(indexes, (index) => message.askedOf(index))),
-    orcpts: orcpts.every((orcpt) => orcpt === '') ? [] : orcpts,
+    orcpts: givenOrcpts(orcpts),
   }
 }
 
