@@ -70,6 +70,14 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
 
 export const deepPatterns: readonly string[] = Object.values(deepTests).flat()
 
+/** The deep tests that do nothing but compute, and find faults of their own on each Node: CI runs
+ * them on the newest, which needs two thirds of the time of Node 20. */
+export const huntTests: readonly string[] = ['test/crash/**', 'test/backup/{thousand,under-load}.test.ts']
+
+/** Tests among the hunts that run again what a seed found: a seed is another run on another Node,
+ * where promises settle in another order. */
+export const seededTests: readonly string[] = ['test/crash/{regressions,sabotage}.test.ts']
+
 /** The deep tests that run longest, the longest first: one that began last would run alone. Some
  * keep a processor busy and others wait for processes, so both kinds run beside each other. */
 export const longestTests: readonly string[] = [

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'vite'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { deepPatterns, longestTests, mockingTests } from './test-tiers.js'
+import { deepPatterns, huntTests, longestTests, mockingTests, seededTests } from './test-tiers.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -34,8 +34,11 @@ const builtCode: Plugin = {
   },
 }
 
-/** A pattern of test files alone. */
-const testFilesOf = (pattern: string): string => pattern.replace(/\*\*$/, '**/*.test.ts')
+/** Patterns of test files alone. */
+const testFilesOf = (patterns: readonly string[]): string[] =>
+  patterns.map((pattern) => pattern.replace(/\*\*$/, '**/*.test.ts'))
+
+const server = { deps: { external: [/\/dist\//] } }
 
 const config: ViteUserConfig = defineConfig({
   root,
@@ -57,8 +60,23 @@ const config: ViteUserConfig = defineConfig({
         plugins: [builtCode],
         test: {
           name: 'deep',
-          include: deepPatterns.map(testFilesOf),
-          server: { deps: { external: [/\/dist\//] } },
+          include: [
+            ...testFilesOf(deepPatterns.filter((pattern) => !huntTests.includes(pattern))),
+            ...seededTests,
+          ],
+          server,
+        },
+      },
+      {
+        extends: true,
+        plugins: [builtCode],
+        // What is compiled for one hunt serves the next one.
+        test: {
+          name: 'deep-hunts',
+          include: testFilesOf(huntTests),
+          exclude: [...seededTests],
+          isolate: false,
+          server,
         },
       },
     ],
