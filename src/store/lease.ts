@@ -12,7 +12,7 @@ import { pause, type Clock, type Timer } from '../base/clock.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import { Proof } from './ownership-proof.js'
 import { unsafeReasons } from './replication-safety.js'
-import type { Answer, Claimant, Fence, QueueRow, Session, Store } from './store.js'
+import type { Answer, Claimant, Fence, QueueRow, Refusal, Session, Store } from './store.js'
 import type { StoreEvent, StoreStatistics } from './statistics.js'
 import { claimQueue, type Claimed, type ClaimOptions } from './claim.js'
 
@@ -64,18 +64,19 @@ export class Lease {
   #safetyDueMs: number
   #isUnsafe = false
   /** What the store has answered to this life: it is never less. */
-  #epochSeen = 0
+  #epochSeen: number
   #beatSeen = 0
 
   private constructor(
     options: LeaseOptions,
-    { claimant, row, askedMs }: Claimed,
+    { claimant, row, epoch, askedMs }: Claimed,
     onLost: (error: WaybillError) => void,
     { garbage, isKept }: LeaseQuestions,
   ) {
     this.#options = options
     this.#claimant = claimant
     this.queue = row
+    this.#epochSeen = epoch
     this.#onLost = onLost
     this.#garbage = garbage
     this.#isKept = isKept
@@ -255,12 +256,10 @@ export class Lease {
     const askedMs = this.#options.clock.monotonicMs()
     const answer = await session.resume(queue, this.#claimant.nonce)
     if (answer.kind !== 'done') {
+      const lost = answer.kind === 'unknown' ? undefined : await this.#lossOf(session, answer.refusal)
       session.close()
-      if (answer.kind === 'unknown') return undefined
-      if (answer.refusal.kind !== 'fenced') throw errorOf(answer.refusal)
-      throw new WaybillError('QUEUE_LOST', 'another process owns the queue now', {
-        directory: this.#options.store.name,
-      })
+      if (lost === undefined) return undefined
+      throw lost
     }
     const fence = { queue, epoch: answer.value }
     const tenure = (await this.#isWhole(session, fence)) ? await this.#connected(session, fence) : undefined
@@ -274,6 +273,18 @@ export class Lease {
     return tenure
   }
 
+  /** Why this life may not resume. Epochs of a queue only grow, so one that is less is of a store
+   * from before the claim. @returns undefined when it did not answer */
+  async #lossOf(session: Session, refusal: Refusal): Promise<WaybillError | undefined> {
+    if (refusal.kind !== 'fenced') return errorOf(refusal)
+    const standing = await session.standing(this.queue.queue)
+    if (standing.kind !== 'done') return undefined
+    if (standing.value.epoch < this.#epochSeen) return this.#behind()
+    return new WaybillError('QUEUE_LOST', 'another process owns the queue now', {
+      directory: this.#options.store.name,
+    })
+  }
+
   /** Has the store all that it has answered to this life? README, "A store that went back".
    * @returns false when it did not answer @throws WaybillError STORE_BEHIND */
   async #isWhole(session: Session, { queue, epoch }: Fence): Promise<boolean> {
@@ -283,10 +294,14 @@ export class Lease {
     if (kept.kind !== 'done') return false
     if (kept.value && epoch > this.#epochSeen && standing.value.beat >= this.#beatSeen) return true
     session.close()
+    throw this.#behind()
+  }
+
+  #behind(): WaybillError {
     const reason =
       'the store lacks changes that it had answered: it was restored to an earlier moment, or a server' +
       ' without them was promoted; mail that was accepted since then may be lost'
-    throw new WaybillError('STORE_BEHIND', reason, { directory: this.#options.store.name })
+    return new WaybillError('STORE_BEHIND', reason, { directory: this.#options.store.name })
   }
 
   /** The other connections, each to a server that has the epoch: one that was replaced
@@ -327,8 +342,9 @@ function closeAll(tenure: Tenure | undefined): void {
   for (const session of [tenure.journal, tenure.names, tenure.reads, tenure.beat]) session.close()
 }
 
-function errorOf(refusal: { readonly kind: string; readonly error?: WaybillError }): WaybillError {
-  return refusal.error ?? new WaybillError('DISK_FAILED', `the store refused: ${refusal.kind}`)
+function errorOf(refusal: Refusal): WaybillError {
+  if (refusal.kind === 'failed') return refusal.error
+  return new WaybillError('DISK_FAILED', `the store refused: ${refusal.kind}`)
 }
 
 const asWaybill = (error: unknown): WaybillError =>

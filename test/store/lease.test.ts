@@ -105,11 +105,11 @@ test('a queue that is removed while it is waited for is not waited for any more'
 /** How a life ends whose store is another one when it resumes. Epoch 2, and two beats are answered.
  * @param answers of the store behind the interruption */
 async function endOf(
-  answers: { readonly epoch: number; readonly beat: number },
+  answers: { readonly epoch: number; readonly beat: number; readonly isAnothers?: boolean },
   isKept = true,
 ): Promise<string | undefined> {
   let beats = 0
-  let now = { epoch: 2, beat: 0 }
+  let now: typeof answers = { epoch: 2, beat: 0 }
   let ending: WaybillError | undefined
   const beat = (): Promise<Answer<void>> => {
     if (++beats < 3) return Promise.resolve(done(undefined))
@@ -123,7 +123,7 @@ async function endOf(
       ...options({
         beat,
         standing: () => Promise.resolve(done({ ...nobody, ...now })),
-        resume: () => Promise.resolve(done(now.epoch)),
+        resume: () => Promise.resolve(now.isAnothers === true ? fenced : done(now.epoch)),
       }),
       beatMs: 10,
     },
@@ -146,4 +146,9 @@ test('a life ends when the store lacks the newest changes that it has answered',
 test('a life ends on a store whose beat or epoch was greater before', async () => {
   expect(await endOf({ epoch: 3, beat: 1 })).toBe('STORE_BEHIND')
   expect(await endOf({ epoch: 2, beat: 2 })).toBe('STORE_BEHIND')
+})
+
+test('a life whose claim the store lacks ends because the store went back, not because of another owner', async () => {
+  expect(await endOf({ epoch: 1, beat: 2, isAnothers: true })).toBe('STORE_BEHIND')
+  expect(await endOf({ epoch: 3, beat: 2, isAnothers: true })).toBe('QUEUE_LOST')
 })
