@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.js'
 import { pgStore } from '../../src/store/open-store.js'
 import { PgConnection } from '../../src/store/postgres/pg-connection.js'
 import { certificate } from '../relay/certificate.js'
-import { refusingServer, toldServer, type NoticeFields } from './told-server.js'
+import { closedPort, refusingServer, silentServer, toldServer, type NoticeFields } from './told-server.js'
 
 async function connected(port: number, parameters = ''): Promise<PgConnection> {
   const url = `postgres://ada@127.0.0.1:${port}/waybill${parameters}`
@@ -103,4 +103,43 @@ test('a certificate that is not accepted is named, and the server not asked agai
     code: 'OPTION_INVALID',
     message: expect.stringContaining(`the certificate of 127.0.0.1:${port} is not accepted`) as string,
   })
+})
+
+const storeAt = (ports: readonly number[], parameters = ''): ReturnType<typeof pgStore> =>
+  pgStore(`postgres://ada@${ports.map((port) => `127.0.0.1:${port}`).join(',')}/waybill${parameters}`)
+
+test('one of several servers whose certificate is not accepted is no reason to ask no more', async () => {
+  const untrusted = await refusingServer(certificate)
+  const absent = await closedPort()
+  const answer = await storeAt([untrusted, absent], '?sslmode=verify-full').connectAny(undefined)
+  expect(answer).toMatchObject({ kind: 'unknown', error: { code: 'STORE_UNREACHABLE' } })
+  const { message } = (answer as { readonly error: Error }).error
+  expect(message).toContain(`127.0.0.1:${untrusted}: the certificate of`)
+  expect(message).toContain(`127.0.0.1:${absent}: connect ECONNREFUSED`)
+})
+
+test('servers that all refuse are not asked again', async () => {
+  const untrusted = await refusingServer(certificate)
+  const answer = await storeAt(
+    [untrusted, await refusingServer('no TLS')],
+    '?sslmode=verify-full',
+  ).connectAny(undefined)
+  expect(answer).toMatchObject({ kind: 'refused', refusal: { error: { code: 'OPTION_INVALID' } } })
+})
+
+test('a standby that is alone is named', async () => {
+  const standby = await toldServer(undefined, ['t', null, 'yes'])
+  const store = storeAt([standby.port])
+  expect(await store.connectAny(undefined)).toMatchObject({
+    error: { message: `no server of the store takes changes (127.0.0.1:${standby.port}: a standby)` },
+  })
+})
+
+test('a server that is silent does not outlive the choice of another one', async () => {
+  const silent = await silentServer()
+  const primary = await toldServer(undefined, ['f', '000000010000000000000001', 'yes'])
+  const answer = await storeAt([silent.port, primary.port]).connectAny(undefined)
+  expect(answer.kind).toBe('done')
+  if (answer.kind === 'done') answer.value.connection.close()
+  await silent.left
 })

@@ -51,6 +51,23 @@ describe.skipIf(missing !== undefined)(`queues in a store${reason}`, () => {
   })
   afterAll(() => servers?.remove())
 
+  test('a store of a later version is not used, and the error says what to do', async () => {
+    const url = await made('later')
+    const [primary] = servers!.servers
+    await servers!.ask(primary!, 'UPDATE waybill.schema SET version = 2')
+    const later = {
+      code: 'NOT_A_QUEUE',
+      message: expect.stringContaining('version 2, this program knows 1: update Waybill') as string,
+    }
+    const opened = openQueue(
+      url,
+      delivering([], () => false),
+    )
+    await expect(opened).rejects.toMatchObject(later)
+    await expect(made('later')).rejects.toMatchObject(later)
+    await servers!.ask(primary!, 'UPDATE waybill.schema SET version = 1')
+  })
+
   test('a store that went back ends the life; what is accepted afterwards is kept', async () => {
     const url = await made('back')
     // The last row that is written is that of a message, and not of a checkpoint.

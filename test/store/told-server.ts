@@ -94,3 +94,26 @@ export async function toldServer(
   })
   return { port: (server.address() as AddressInfo).port, greetings }
 }
+
+/** Takes connections, and says nothing. `left` settles when its first client has hung up. */
+export async function silentServer(): Promise<{ readonly port: number; readonly left: Promise<void> }> {
+  let hangUp: (() => void) | undefined
+  const left = new Promise<void>((resolve) => (hangUp = resolve))
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('close', () => hangUp?.())
+    socket.resume()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return { port: (server.address() as AddressInfo).port, left }
+}
+
+/** Where nobody listens. */
+export async function closedPort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

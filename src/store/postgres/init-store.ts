@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.js'
 import { WaybillError } from '../../errors.js'
 import type { PgConnection, Question, Rows } from './pg-connection.js'
 import { PgStore } from './pg-store.js'
-import { callsText, schemaText, schemaVersion } from './schema.js'
+import { callsText, otherSchemaReason, schemaText, schemaVersion } from './schema.js'
 import type { StorePlace } from '../store-url.js'
 
 export interface Made {
@@ -39,11 +39,9 @@ async function makeSchema(place: StorePlace, connection: PgConnection): Promise<
   }
   const { rows: versions } = await ask(place, connection, { text: 'SELECT version FROM waybill.schema' })
   if (versions[0]?.[0] !== schemaVersion)
-    throw new WaybillError(
-      'NOT_A_QUEUE',
-      `the schema of the store has version ${String(versions[0]?.[0])}, this program knows ${schemaVersion}`,
-      { directory: place.name },
-    )
+    throw new WaybillError('NOT_A_QUEUE', otherSchemaReason(Number(versions[0]?.[0])), {
+      directory: place.name,
+    })
   // Of a store that an earlier version has made.
   const calls = await ask(place, connection, { text: "SELECT to_regclass('waybill.call_piece')" })
   if (calls.rows[0]?.[0] === null) await ask(place, connection, { text: `BEGIN; ${callsText}; COMMIT` })

@@ -38,6 +38,8 @@ export interface ConnectOptions {
   readonly tag: string
   readonly deadlineMs: number
   readonly clock: Clock
+  /** Nobody waits for the connection any more. */
+  readonly over?: AbortSignal
 }
 
 /** States in which nobody can tell what happened, by their class: connection, operator,
@@ -100,7 +102,8 @@ export class PgConnection {
     const login = client as unknown as PasswordHolder
     login.password ??= () => filedPassword(client)
     const connection = new PgConnection(client, options)
-    const answer = await connection.#inTime(client.connect().then(() => undefined))
+    const connected = (): Promise<Answer<void>> => connection.#inTime(client.connect().then(() => undefined))
+    const answer = await connection.whileAsked(options.over, connected)
     if (answer.kind === 'done') return connection
     connection.close()
     if (answer.kind === 'unknown') throw misled(options.url, answer.error.cause) ?? answer.error
@@ -126,6 +129,17 @@ export class PgConnection {
       return unknown(this.#failure ?? unreachable(warning, undefined))
     }
     return done({ rows: answer.value.rows as unknown[][], count: answer.value.rowCount ?? 0 })
+  }
+
+  /** Ends the connection when nobody waits any more for what is asked. */
+  async whileAsked<T>(over: AbortSignal | undefined, asked: () => Promise<T>): Promise<T> {
+    const end = (): void => this.close()
+    over?.addEventListener('abort', end)
+    try {
+      return await asked()
+    } finally {
+      over?.removeEventListener('abort', end)
+    }
   }
 
   /** Calls back when a notification comes, and when the connection has ended. @returns stops it */
@@ -218,7 +232,9 @@ export const pooled = (url: string, cause?: unknown): WaybillError =>
     cause,
   )
 
-const hostOf = (url: string): string => /^[^/]*\/\/(?:[^@/?]*@)?([^/?]*)/.exec(url)?.[1] ?? 'the server'
+/** Host and port of a URL, for people. */
+export const hostOf = (url: string): string =>
+  /^[^/]*\/\/(?:[^@/?]*@)?([^/?]*)/.exec(url)?.[1] ?? 'the server'
 
 const notAsTold = (reason: string, cause: unknown): WaybillError =>
   new WaybillError('OPTION_INVALID', reason, { option: 'store' }, cause)

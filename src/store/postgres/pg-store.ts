@@ -5,12 +5,13 @@
  * a tenure is one. */
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../base/clock.js'
+import { thrownText } from '../../base/realms.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import { directSetting } from './client-url.js'
-import { PgConnection, pooled } from './pg-connection.js'
+import { hostOf, PgConnection, pooled } from './pg-connection.js'
 import { PgCalls } from './pg-calls.js'
 import { PgSession, tagOf } from './pg-session.js'
-import { schemaVersion } from './schema.js'
+import { otherSchemaReason, schemaVersion } from './schema.js'
 import { done, refused, unknown, type Answer, type Session, type Store } from '../store.js'
 import type { CallConnection, CallStore } from '../calls.js'
 import { choosePrimary } from '../primary.js'
@@ -85,49 +86,61 @@ export class PgStore implements Store, CallStore {
     return refused({ kind: 'failed', error })
   }
 
-  /** Whatever its schema. */
+  /** Whatever its schema. Refused when each server refuses: of several that one does is no reason,
+   * for another will be the primary. */
   async connectAny(nonce: string | undefined): Promise<Answer<Candidate>> {
     const { urls } = this.#place
     const candidates: Candidate[] = []
     const errors: WaybillError[] = []
-    let isOver = false
+    const reasons: string[] = []
+    const over = new AbortController()
     await new Promise<void>((resolve) => {
       let waiting = urls.length
       const oneLess = (): void => {
         if (--waiting === 0) resolve()
       }
       for (const url of urls)
-        this.#candidate(url, nonce).then(
+        this.#candidate(url, nonce, over.signal).then(
           (candidate) => {
-            if (candidate !== undefined && isOver) candidate.connection.close()
-            else if (candidate !== undefined) candidates.push(candidate)
+            if (candidate === undefined) reasons.push(`${hostOf(url)}: a standby`)
+            else if (over.signal.aborted) candidate.connection.close()
+            else candidates.push(candidate)
             if (candidates.length === 1) this.#clock.after(graceMs, resolve)
             oneLess()
           },
           (error: unknown) => {
             if (isWaybillError(error)) errors.push(error)
+            reasons.push(`${hostOf(url)}: ${thrownText(error)}`)
             oneLess()
           },
         )
     })
-    isOver = true
+    over.abort()
     const best = choosePrimary(candidates, this.#timelineSeen)
     for (const candidate of candidates) if (candidate !== best) candidate.connection.close()
-    const refusal = errors.find(({ code }) => code !== 'STORE_UNREACHABLE')
-    if (candidates.length === 0 && refusal !== undefined) return refused({ kind: 'failed', error: refusal })
-    if (best === undefined) return unknown(errors[0] ?? this.#noPrimary())
+    const [refusal, ...more] = errors.filter(({ code }) => code !== 'STORE_UNREACHABLE')
+    if (refusal !== undefined && 1 + more.length === urls.length)
+      return refused({ kind: 'failed', error: refusal })
+    const only = urls.length === 1 ? errors[0] : undefined
+    if (best === undefined) return unknown(only ?? this.#noPrimary(reasons, candidates))
     this.#timelineSeen = best.timeline
     return done(best)
   }
 
-  /** @returns undefined for a standby */
-  async #candidate(url: string, nonce: string | undefined): Promise<Candidate | undefined> {
+  /** @param over nobody waits for it any more: a server that is silent keeps no process from its end
+   * @returns undefined for a standby */
+  async #candidate(
+    url: string,
+    nonce: string | undefined,
+    over: AbortSignal,
+  ): Promise<Candidate | undefined> {
     const { deadlineMs } = this.#place
-    const connection = await PgConnection.open({ url, tag: tagOf(nonce), deadlineMs, clock: this.#clock })
+    const tag = tagOf(nonce)
+    const connection = await PgConnection.open({ url, tag, deadlineMs, clock: this.#clock, over })
     const text =
       'SELECT pg_is_in_recovery(), CASE WHEN pg_is_in_recovery() THEN NULL' +
       ` ELSE pg_walfile_name(pg_current_wal_lsn()) END, current_setting('${directSetting}', true)`
-    const answer = await connection.ask({ text, isRead: true })
+    const answer = await connection.whileAsked(over, () => connection.ask({ text, isRead: true }))
     const [row] = answer.kind === 'done' ? answer.value.rows : []
     if (row !== undefined && row[2] !== 'yes') {
       connection.close()
@@ -139,16 +152,20 @@ export class PgStore implements Store, CallStore {
     return undefined
   }
 
-  #noPrimary(): WaybillError {
-    return new WaybillError('STORE_UNREACHABLE', 'no server of the store takes changes', {
-      directory: this.name,
-    })
+  #noPrimary(reasons: readonly string[], candidates: readonly Candidate[]): WaybillError {
+    const older = candidates.map(
+      ({ timeline }) =>
+        `one of timeline ${timeline}, where ${this.#timelineSeen} was seen: an old primary, or a restored store`,
+    )
+    const reason = `no server of the store takes changes (${[...reasons, ...older].join('; ')})`
+    // Names its servers: callers add the store.
+    return new WaybillError('STORE_UNREACHABLE', reason)
   }
 }
 
 function schemaReason(version: unknown): string | undefined {
   if (version === schemaVersion) return undefined
   return typeof version === 'number'
-    ? `the schema of the store has version ${version}, this program knows ${schemaVersion}`
+    ? otherSchemaReason(version)
     : 'there are no tables of Waybill in this database; `waybill store init` makes them'
 }

@@ -5,6 +5,10 @@
 
 export const schemaVersion = 1
 
+/** Of a store that a later version of Waybill has made. */
+export const otherSchemaReason = (version: number): string =>
+  `the schema of the store has version ${version}, this program knows ${schemaVersion}: update Waybill on this machine`
+
 const tables = `
 CREATE SCHEMA IF NOT EXISTS waybill;
 CREATE TABLE waybill.schema (version int NOT NULL);
