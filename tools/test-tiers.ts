@@ -21,7 +21,9 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
     'test/end-to-end/agent-kill.test.ts',
   ],
   /** PostgreSQL servers on loopback. */
-  'real stores': ['test/store/{pg-calls,pg-disk,pg-queue,moved-queue,crash-store,drained-node}.test.ts'],
+  'real stores': [
+    'test/store/{adopting-node,pg-calls,pg-disk,pg-queue,moved-queue,crash-store,drained-node}.test.ts',
+  ],
   /** Damage of every kind, and queues that are busy while they are read. */
   damage: [
     'test/inspect/damage.test.ts',

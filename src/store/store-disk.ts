@@ -243,6 +243,8 @@ export class StoreDisk implements Disk {
     const journal = new Writer(parts.journal, lease, clock, this.statistics)
     const names = new Writer(parts.names, lease, clock, this.statistics)
     this.#owned = { lease, writers: [journal, names] }
+    // From here on its own connections read.
+    this.#reads.close()
     return this.#owned
   }
 

@@ -12,6 +12,7 @@ import {
   type Queue,
   type OpenOptions,
 } from '../../../src/index.js'
+import type { Figures } from '../../../src/http/figures/figures.js'
 import type { QueuePlace } from '../../../src/http/figures/queues.js'
 import type { StoreEvent } from '../../../src/store/statistics.js'
 import type { StoreDisk } from '../../../src/store/store-disk.js'
@@ -146,12 +147,14 @@ function controlInStore(queue: Queue, disk: StoreDisk, options: ControlOptions):
   queue.on('crashed', () => server.close())
 }
 
-/** Delivers for nodes that are gone. @returns undefined without a store, or with --adopt no */
+/** Delivers for nodes that are gone. What is wrong with an adopted queue is told as of the home queue.
+ * @returns undefined without a store, or with --adopt no */
 export async function adoptionOf(
   args: Arguments,
   { place, directory }: QueueHome,
   options: OpenOptions,
   control: ControlOptions,
+  figuresOf: (queue: Queue) => Figures,
   log: Logger,
 ): Promise<Adoption | undefined> {
   if (directory !== undefined || !parseYes('adopt', args.one('adopt') ?? 'yes')) return undefined
@@ -162,8 +165,11 @@ export async function adoptionOf(
     const retirement = new Retirement(own)
     logEvents(adopted, own)
     const logged = withLoggedClients(adopted, own)
+    const figures = figuresOf(adopted)
+    adopted.on('crashed', () => void figures.end())
     controlInStore(adopted, disk, {
       ...control,
+      problems: () => figures.problems(),
       retire: () => retirement.retire(),
       submit: (submission) =>
         retirement.guard(submission, (admitted) => logged.submit(admitted, controlClient)),

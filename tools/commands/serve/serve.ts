@@ -9,7 +9,13 @@ import { waitMsMax } from '../../../src/base/options.js'
 import { isReportingMta } from '../../../src/bounce/report.js'
 import { Conversations } from '../../../src/delivery/conversation.js'
 import { madeDirectory } from '../../../src/disk/names.js'
-import { isWaybillError, type Change, type ControlOptions, type OpenOptions } from '../../../src/index.js'
+import {
+  isWaybillError,
+  type Change,
+  type ControlOptions,
+  type OpenOptions,
+  type Queue,
+} from '../../../src/index.js'
 import type { Listener } from '../../../src/relay/listening.js'
 import { domainsBytesMax } from '../../../src/relay/smtp-in/completed-header.js'
 import { receivedBytesMax } from '../../../src/relay/smtp-in/received.js'
@@ -503,8 +509,9 @@ async function runWith(
     log,
   })
   const version = versionText()
-  const watched =
-    http ?? new Figures(queue, { clock: systemClock, version, hostname: settings.hostname, facts })
+  const figuresOf = (watched: Queue): Figures =>
+    new Figures(watched, { clock: systemClock, version, hostname: settings.hostname, facts })
+  const watched = http ?? figuresOf(queue)
   log.info({ queue: shown, lock: queue.lockKind }, 'the queue is open')
   logEvents(queue, log)
   if (settings.direct && !/[.:]/.test(settings.hostname))
@@ -529,7 +536,7 @@ async function runWith(
     onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
     reload: () => reloads.ask(),
   }
-  const adoption = await adoptionOf(args, settings.home, options, control, log)
+  const adoption = await adoptionOf(args, settings.home, options, control, figuresOf, log)
   const retirement = new Retirement(log)
   stopping.beforeThat(() => adoption?.stop())
   const shares = new Shares(queuePlace.status, log)

@@ -1,7 +1,8 @@
 /** Queues of nodes that are gone, delivered by this one.
  * Invariant: a queue is adopted only by the rules of src/store/owner-watch.ts, and given back as
  * soon as its home node claims it. An adopted queue takes no mail by SMTP, and neither its end nor
- * what it refuses touches the node's own queue. */
+ * what it refuses touches the node's own queue. One connection looks at all owners; a queue is asked
+ * for where one may be gone. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { systemClock } from '../../../src/base/clock.js'
@@ -14,6 +15,7 @@ import {
   type QueueOptions,
   type Transport,
 } from '../../../src/index.js'
+import type { QueueRow, Session, Standing } from '../../../src/store/store.js'
 import type { StoreDisk } from '../../../src/store/store-disk.js'
 import { withParameters } from '../cli/store-parameters.js'
 
@@ -34,10 +36,16 @@ interface Adopted {
   readonly names: Set<string>
 }
 
+/** A connection is replaced after so many ttls: a server that was primary may answer looks for
+ * good. */
+const lookTtls = 10
+
 export class Adoption {
   readonly #options: AdoptionOptions
-  /** Watched by this node: each by one loop. */
-  readonly #watched = new Set<string>()
+  /** Asked for, or adopted. */
+  readonly #busy = new Set<string>()
+  /** The owners of the last look, by the numbers of their queues. */
+  #seen: ReadonlyMap<number, Standing> = new Map()
   readonly #adopted = new Map<string, Adopted>()
   #changeOf: ((queue: string) => Change) | undefined
   /** Transports that have come since the start. */
@@ -48,27 +56,44 @@ export class Adoption {
     this.#options = options
   }
 
-  /** Looks for queues until it is stopped. */
+  /** Looks at the owners of all queues until it is stopped. */
   async run(): Promise<void> {
-    const { url, queue, ttlMs, log } = this.#options
+    const { url, ttlMs } = this.#options
     const store = (await loadStore()).pgStore(url, systemClock)
     while (!this.#isStopped) {
       const connection = await store.connect(undefined)
       if (connection.kind === 'done') {
-        const queues = await connection.value.queues()
-        connection.value.close()
-        if (queues.kind === 'done')
-          for (const { name, home } of queues.value)
-            // One that no node has served yet is empty, or waits behind a restore for its first.
-            if (name !== queue && home !== undefined && !this.#watched.has(name)) {
-              this.#watched.add(name)
-              void this.#watch(name).catch((error: unknown) =>
-                log.error({ err: error, adopted: name }, 'a queue is not watched any more'),
-              )
-            }
-      }
-      await sleep(10 * ttlMs, undefined, { ref: false })
+        const session = connection.value
+        const untilMs = systemClock.monotonicMs() + lookTtls * ttlMs
+        while (!this.#isStopped && systemClock.monotonicMs() < untilMs && (await this.#look(session)))
+          await sleep(ttlMs / 2, undefined, { ref: false })
+        session.close()
+      } else await sleep(ttlMs, undefined, { ref: false })
     }
+  }
+
+  /** @returns false when the store did not answer */
+  async #look(session: Session): Promise<boolean> {
+    const rows = await session.queues()
+    if (rows.kind !== 'done') return false
+    const seen = new Map<number, Standing>()
+    for (const row of rows.value) {
+      if (!this.#isForeign(row)) continue
+      const standing = await session.standing(row.queue)
+      if (standing.kind !== 'done') return false
+      seen.set(row.queue, standing.value)
+      if (!this.#busy.has(row.name) && mayBeGone(standing.value, this.#seen.get(row.queue))) {
+        this.#busy.add(row.name)
+        void this.#adopt(row.name).finally(() => this.#busy.delete(row.name))
+      }
+    }
+    this.#seen = seen
+    return true
+  }
+
+  /** One that no node has served yet is empty, or waits behind a restore for its first. */
+  #isForeign({ name, home }: QueueRow): boolean {
+    return name !== this.#options.queue && home !== undefined
   }
 
   /** Other options and further transports, for those that are adopted later, too. */
@@ -94,32 +119,25 @@ export class Adoption {
     for (const { queue } of this.#adopted.values()) void queue.drain().catch(() => undefined)
   }
 
-  async #watch(name: string): Promise<void> {
+  /** Settles when the queue has another owner, and may be asked for again. */
+  async #adopt(name: string): Promise<void> {
     const { ttlMs, log, options, onAdopted } = this.#options
-    while (!this.#isStopped) {
-      try {
-        const transports = { ...options.transports, ...this.#added }
-        const { queue, disk } = await this.#open(name, { ...options, transports })
-        const adopted = { queue, names: new Set(Object.keys(transports)) }
-        this.#adopted.set(name, adopted)
-        log.warn({ adopted: name, lock: queue.lockKind }, 'a queue without an owner is adopted')
-        onAdopted(queue, disk)
-        this.#tell(name, adopted)
-        const { error } = await new Promise<{ error?: unknown }>((resolve) => queue.on('crashed', resolve))
-        log.warn({ adopted: name, reason: codeOf(error) }, 'an adopted queue is given back')
-        this.#adopted.delete(name)
-      } catch (error) {
-        if (isWaybillError(error, 'NOT_A_QUEUE')) {
-          // It was removed from the store. One that is made again is found by its name.
-          log.warn({ err: error, adopted: name }, 'a queue is not watched any more')
-          this.#watched.delete(name)
-          return
-        }
-        if (!isWaybillError(error, 'QUEUE_LOCKED'))
-          log.warn({ err: error, adopted: name }, 'a queue cannot be adopted now')
-      }
-      await sleep(ttlMs, undefined, { ref: false })
+    try {
+      const transports = { ...options.transports, ...this.#added }
+      const { queue, disk } = await this.#open(name, { ...options, transports })
+      const adopted = { queue, names: new Set(Object.keys(transports)) }
+      this.#adopted.set(name, adopted)
+      log.warn({ adopted: name, lock: queue.lockKind }, 'a queue without an owner is adopted')
+      onAdopted(queue, disk)
+      this.#tell(name, adopted)
+      const { error } = await new Promise<{ error?: unknown }>((resolve) => queue.on('crashed', resolve))
+      log.warn({ adopted: name, reason: codeOf(error) }, 'an adopted queue is given back')
+      this.#adopted.delete(name)
+    } catch (error) {
+      if (!isWaybillError(error, 'QUEUE_LOCKED'))
+        log.warn({ err: error, adopted: name }, 'a queue cannot be adopted now')
     }
+    await sleep(ttlMs, undefined, { ref: false })
   }
 
   async #open(name: string, options: QueueOptions): Promise<{ queue: Queue; disk: StoreDisk }> {
@@ -133,5 +151,9 @@ export class Adoption {
     return { queue: await openQueue(name, { ...options, disk, lockWaitMs: 0 }), disk }
   }
 }
+
+/** Nobody is connected, or the beat stands still. A guess, which costs a claim that is refused. */
+const mayBeGone = ({ isConnected, beat, epoch }: Standing, before: Standing | undefined): boolean =>
+  !isConnected || (before?.beat === beat && before.epoch === epoch)
 
 const codeOf = (error: unknown): string => (isWaybillError(error) ? error.code : String(error))

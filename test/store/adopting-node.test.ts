@@ -1,0 +1,87 @@
+/** A node beside others of its store: how it looks at them, and what it says of a queue that it has
+ * adopted. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
+import { fixedRetry, openQueue, type QueueOptions } from '../../src/index.js'
+import { initStore } from '../../src/store/open-store.js'
+import { storePlaceOf } from '../../src/store/store-url.js'
+import { Adoption } from '../../tools/commands/store/adoption.js'
+import { postgresMissing, Servers } from '../../tools/crash-store/servers.js'
+import { startedRelay } from '../end-to-end/relay-process.js'
+import { runWaybill, type Ended } from '../tools/command-process.js'
+import { temporaryDirectory } from '../temporary-directory.js'
+
+const missing = postgresMissing()
+
+const options: QueueOptions = {
+  transports: { none: { deliver: () => ({ kind: 'delivered' }) } },
+  route: () => ({ transport: 'none', nexthop: 'none' }),
+  retry: fixedRetry([100]),
+}
+
+describe.skipIf(missing !== undefined)(
+  `an adopting node${missing === undefined ? '' : `: ${missing}`}`,
+  () => {
+    let servers: Servers | undefined
+    beforeAll(async () => {
+      servers = await Servers.start(0)
+    })
+    afterAll(() => servers?.remove())
+
+    /** Connections of nobody's life. */
+    const lookers = (): Promise<string> =>
+      servers!.ask(
+        servers!.servers[0]!,
+        "SELECT string_agg(pid::text, ' ') FROM pg_stat_activity WHERE application_name = 'waybill'",
+      )
+
+    test('looks at the owners of all queues on one connection, which lasts', async () => {
+      const urlOf = (queue: string): string => `${servers!.url}?safety=assumed&queue=${queue}`
+      for (const name of ['a', 'b', 'c'])
+        await initStore(storePlaceOf(urlOf(name)), { name, quotaBytes: undefined }, systemClock)
+      for (const name of ['b', 'c']) {
+        const queue = await openQueue(urlOf(name), options)
+        onTestFinished(() => queue.crash())
+      }
+      const log = pino({ level: 'silent' })
+      const onAdopted = (): void => undefined
+      const adoption = new Adoption({
+        url: urlOf('a'),
+        queue: 'a',
+        node: 'a',
+        ttlMs: 6000,
+        options,
+        log,
+        onAdopted,
+      })
+      onTestFinished(() => adoption.stop())
+      void adoption.run()
+      await expect.poll(lookers, { timeout: 20_000 }).toMatch(/^\d+$/)
+      const first = await lookers()
+      await sleep(7000)
+      expect(await lookers()).toBe(first)
+    })
+
+    test('tells the problems of a queue that it has adopted', async () => {
+      const directory = await temporaryDirectory('adopting')
+      const store = `${servers!.url}?safety=assumed&ttl=1s`
+      const waybill = (...words: string[]): Promise<Ended> => runWaybill(words, { directory })
+      const started = async (queue: string, ...words: string[]): ReturnType<typeof startedRelay> => {
+        await waybill('store', 'init', '--store', store, '--queue', queue)
+        const named = ['--store', store, '--queue', queue, '--relay', '127.0.0.1:9']
+        return startedRelay([...named, ...words], {}, { makesQueue: true })
+      }
+      const gone = await started('mx2')
+      const relay = await started('mx1', '--freeze')
+      await gone.kill()
+      await expect
+        .poll(() => relay.log, { timeout: 60_000 })
+        .toMatch(/"adopted":"mx2"[^\n]*without an owner is adopted/)
+      const told = async (): Promise<string> =>
+        (await waybill('top', '--once', '--json', '--queue', `${store}&queue=mx2`)).stdout
+      await expect.poll(told, { timeout: 60_000, interval: 1000 }).toContain('NOTHING_DELIVERED')
+    })
+  },
+)
