@@ -127,7 +127,7 @@ export class PgStore implements Store, CallStore {
     return done(best)
   }
 
-  /** @param over nobody waits for it any more: a server that is silent keeps no process from its end
+  /** @param over nobody waits for it any more: a silent server keeps no process from its end
    * @returns undefined for a standby */
   async #candidate(
     url: string,

@@ -16,7 +16,8 @@ const sum = (results: readonly StoreWorldResult[], name: Exclude<keyof StoreWorl
   results.reduce((all, result) => all + result[name], 0)
 
 test('nodes that die, are paused and are cut off lose nothing, and an old owner begins no attempt', async () => {
-  // One seed of three has a takeover, and each Node has others: its promises settle in another order.
+  // One seed of three has a takeover, and each Node has others: its promises settle in another
+  // order.
   const results = await runs(12, 'nodes')
   expect(results.map(({ broken }) => broken)).toEqual(results.map(() => undefined))
   expect(sum(results, 'takeoverCount')).toBeGreaterThan(0)

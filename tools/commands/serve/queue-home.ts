@@ -147,7 +147,8 @@ function controlInStore(queue: Queue, disk: StoreDisk, options: ControlOptions):
   queue.on('crashed', () => server.close())
 }
 
-/** Delivers for nodes that are gone. What is wrong with an adopted queue is told as of the home queue.
+/** Delivers for nodes that are gone.
+ * @param figuresOf an adopted queue, for its problems
  * @returns undefined without a store, or with --adopt no */
 export async function adoptionOf(
   args: Arguments,

@@ -1,8 +1,8 @@
 /** Queues of nodes that are gone, delivered by this one.
  * Invariant: a queue is adopted only by the rules of src/store/owner-watch.ts, and given back as
  * soon as its home node claims it. An adopted queue takes no mail by SMTP, and neither its end nor
- * what it refuses touches the node's own queue. One connection looks at all owners; a queue is asked
- * for where one may be gone. */
+ * what it refuses touches the node's own queue. One connection looks at all owners, and a queue is
+ * asked for when its owner may be gone. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { systemClock } from '../../../src/base/clock.js'
