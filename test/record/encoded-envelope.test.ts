@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { Packr } from 'msgpackr'
 import { expect, test } from 'vitest'
-import { EncodedEnvelope, type EnvelopeFacts } from '../../src/record/encoded-envelope.js'
+import { EncodedEnvelope, wordsOf, type EnvelopeFacts } from '../../src/record/encoded-envelope.js'
 import { decodeEnvelope, encodeEnvelope } from '../../src/record/envelope.js'
 import { isWaybillError } from '../../src/errors.js'
 import { anyEnvelope } from './arbitraries.js'
@@ -65,6 +65,24 @@ test('lists and numbers of every length are read', () => {
       encoded.aim(framed(encodeEnvelope(envelope)), framedAt)
       expect(factsOf(encoded)).toEqual(factsOf(envelope))
     }
+})
+
+test('encoded notes are known again by each byte of them, wherever they stand', () => {
+  const encoded = new EncodedEnvelope()
+  fc.assert(
+    fc.property(anyEnvelope, fc.nat(7), fc.nat(), fc.nat(30), (envelope, before, place, bit) => {
+      encoded.aim(framed(encodeEnvelope(envelope)), framedAt)
+      const { notesHash } = encoded
+      const notes = Buffer.concat([Buffer.alloc(before), encoded.encodedNotes!, Buffer.alloc(3)])
+      const to = notes.length - 3
+      expect(notesHash).toBeGreaterThanOrEqual(0)
+      expect(encoded.hasNotes(wordsOf(notes), before, to)).toBe(true)
+      expect(encoded.hasNotes(wordsOf(notes), before, to + 1)).toBe(false)
+      expect(encoded.hasNotes(wordsOf(notes), before, to - 1)).toBe(false)
+      notes[before + (place % (to - before))]! ^= 1 << (bit % 8)
+      expect(encoded.hasNotes(wordsOf(notes), before, to)).toBe(false)
+    }),
+  )
 })
 
 /** The facts, or the code of the error. */

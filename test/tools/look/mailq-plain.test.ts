@@ -15,8 +15,7 @@ type Place = Pick<MetMessage, 'where' | 'uncertain' | 'dueAt'>
 const waiting = { lane: 17, waiting: undefined, active: undefined } as const
 
 /** As a walk meets it. */
-function metOf(envelope: Envelope, place: Place): MetMessage {
-  const encoded = new EncodedEnvelope()
+function metOf(envelope: Envelope, place: Place, encoded = new EncodedEnvelope()): MetMessage {
   encoded.aim(framed(encodeEnvelope(envelope)), framedAt)
   return { ...waiting, ...place, waitingCount: envelope.recipientCount, envelope: encoded }
 }
@@ -130,15 +129,54 @@ test('a message that is longer than the room for all of them is left to others',
   expect(listing.take()!.text.toString()).toBe(usual(ordinary, deferred))
 })
 
+/** All notes have the same hash. */
+class Alike extends EncodedEnvelope {
+  override get notesHash(): number {
+    return 7
+  }
+}
+
+const waitingFor = (text: string, lastIndex = 0): Envelope => ({
+  ...ordinary,
+  notes: [{ kind: 'deferred', status: '4.2.2', text, ranges: [0, lastIndex] }],
+})
+const usualOf = (envelopes: readonly Envelope[]): string =>
+  envelopes.map((envelope) => usual(envelope, deferred)).join('')
+
 test('a known reason is that of the same notes of as many recipients', () => {
   const listing = new PlainListing('text')
-  const noteOf = (text: string): Envelope['notes'] => [
-    { kind: 'deferred', status: '4.2.2', text, ranges: [0, 0] },
-  ]
-  // Both have the same CRC-32.
-  const alike = ['plumless', 'buckeroo'].map((text) => ({ ...ordinary, notes: noteOf(text) }))
-  for (const envelope of alike) expect(listing.add(metOf(envelope, deferred))).toBe(true)
-  expect(listing.take()!.text.toString()).toBe(alike.map((envelope) => usual(envelope, deferred)).join(''))
+  const isAdded = (envelope: Envelope): boolean => listing.add(metOf(envelope, deferred, new Alike()))
+  const alike = ['plumless', 'buckeroo', 'buckeroe', 'duckeroo', 'plumless'].map((text) => waitingFor(text))
+  expect(alike.map(isAdded)).toEqual(alike.map(() => true))
+  expect(listing.take()!.text.toString()).toBe(usualOf(alike))
   const two = { ...alike[1]!, recipients: ['a@b.test', 'c@d.test'], recipientCount: 2 }
-  expect(listing.add(metOf(two, deferred))).toBe(false)
+  expect(isAdded(two)).toBe(false)
+})
+
+test('of more reasons with one hash than are looked at, the others are left to others', () => {
+  const listing = new PlainListing('text')
+  const envelopes = Array.from({ length: 20 }, (_, i) => waitingFor(`reason ${i}`))
+  const listed = envelopes.filter((envelope) => listing.add(metOf(envelope, deferred, new Alike())))
+  expect(listed).toEqual(envelopes.slice(0, 16))
+  expect(listing.take()!.text.toString()).toBe(usualOf(listed))
+})
+
+test('more reasons than are remembered are written as they are', () => {
+  const listing = new PlainListing('text')
+  for (let i = 0; i < 20_000; i++) {
+    const envelope = waitingFor(`reason ${i % 9000} ${'x'.repeat(i % 300)}`)
+    expect(listing.add(metOf(envelope, deferred))).toBe(true)
+    if (i % 100 > 0) continue
+    listing.reset()
+    listing.take()
+    listing.add(metOf(envelope, deferred))
+    expect(listing.take()!.text.toString()).toBe(usual(envelope, deferred))
+  }
+})
+
+test('a reason that is longer than those that are remembered is left to others', () => {
+  const listing = new PlainListing('text')
+  expect(listing.add(metOf(waitingFor('x'.repeat(3000)), deferred))).toBe(false)
+  expect(listing.add(metOf(ordinary, deferred))).toBe(true)
+  expect(listing.take()!.text.toString()).toBe(usual(ordinary, deferred))
 })

@@ -3,42 +3,31 @@
  * Invariant: it writes what `textOf` or `jsonOf` says, or nothing: then that has to be asked. What
  * is not shown is not looked at: `log verify` decodes all. */
 import type { MetMessage } from '../../../src/inspect/messages/queued-message.js'
-import { EncodedEnvelope } from '../../../src/record/encoded-envelope.js'
+import { EncodedEnvelope, wordsOf } from '../../../src/record/encoded-envelope.js'
 import { listingIndent, listingWidths, queueMarks, reasonLine, type PlainPiece } from './mailq-text.js'
-import {
-  escapedJson,
-  minuteText,
-  reasonsByIndex,
-  secondOf,
-  senderText,
-  shortTime,
-} from '../text/shown-text.js'
+import { escapedJson, minuteText, reasonsByIndex, secondOf, senderText } from '../text/shown-text.js'
 
 /** More than a thousand messages, whose frames are one read of a walk. */
 const fullBytes = 256 * 1024
 /** Most mail waits for the same sites, for the same reasons. */
-const reasonsMax = 10_000
-/** Longer notes are read again each time. */
-const notesBytesMax = 512
+const reasonsMax = 8192
+const knownBytesMax = 2 * 1024 * 1024
+/** Of one, with its notes. */
+const reasonBytesMax = 2048
+/** Slots that are looked at for one: what servers say may have the same hash. */
+const probesMax = 16
 
 /** Writes one message, whose recipients all wait for the same reason. */
 interface Form {
   /** @param text bytes beyond its end are not written
    * @returns where the message ends; -1 where it is not plain */
-  readonly write: (text: Buffer, at: number, message: PlainMessage, reason: Reason) => number
-  /** @param reason undefined: none is known */
-  readonly reasonOf: (reason: string | undefined) => Reason
+  readonly write: (text: Buffer, at: number, message: PlainMessage, reason: CommonReasons) => number
+  /** What is written for a reason. @param reason undefined: none is known */
+  readonly shownOf: (reason: string | undefined) => string
 }
 
 interface PlainMessage extends MetMessage {
   readonly envelope: EncodedEnvelope
-}
-
-/** What a form writes for it. */
-interface Reason {
-  readonly before: Buffer
-  readonly between: Buffer
-  readonly behind: Buffer
 }
 
 export class PlainListing {
@@ -67,8 +56,9 @@ export class PlainListing {
     if (!isPlain(message)) return false
     const { envelope } = message
     const { dataBytes } = envelope
-    const reason = this.#reasons.of(envelope)
-    const end = reason === undefined ? -1 : this.#form.write(this.#text, this.#at, message, reason)
+    const end = this.#reasons.find(envelope)
+      ? this.#form.write(this.#text, this.#at, message, this.#reasons)
+      : -1
     if (end < 0 || end >= this.#text.length) return false
     this.#at = end
     this.#count++
@@ -95,47 +85,93 @@ export class PlainListing {
 const isPlain = (message: MetMessage): message is PlainMessage =>
   message.waiting === undefined && message.envelope instanceof EncodedEnvelope
 
-/** Reasons for which all recipients of a message wait, by its encoded notes. */
+/** Fields of a slot: the hash of the notes, and of how many recipients they are; where they begin in
+ * the bytes, where they end and what is shown begins, and where that ends: 0 in an empty slot. */
+const [hashField, countField, notesField, shownField, endField, fieldCount] = [0, 1, 2, 3, 4, 5]
+const slotCount = 2 * reasonsMax
+/** In the place of the end: the recipients wait for several reasons. */
+const several = -1
+
+/** Reasons for which all recipients of a message wait, by its encoded notes; and the one of them
+ * that was found last. They lie in two pieces of memory: objects took three times as long. */
 class CommonReasons {
   readonly #form: Form
-  /** By 31 bits of the checksum of the notes: V8 finds a small number faster. */
-  readonly #known = new Map<number, KnownReason>()
+  readonly #slots = new Int32Array(slotCount * fieldCount)
+  readonly #bytes = Buffer.allocUnsafeSlow(knownBytesMax)
+  readonly #words = wordsOf(this.#bytes)
+  #count = 0
+  #usedBytes = 0
+  #from = 0
+  #end = 0
 
   constructor(form: Form) {
     this.#form = form
   }
 
-  /** @returns undefined: there are several, or it cannot be seen */
-  of(envelope: EncodedEnvelope): Reason | undefined {
-    const { notesChecksum, recipientCount } = envelope
-    if (notesChecksum < 0) return undefined
-    const key = notesChecksum >> 1
-    const known = this.#known.get(key)
-    if (known?.recipientCount === recipientCount && envelope.hasNotes(known.notes)) return known.reason
+  /** @returns whether there is one, and it can be seen */
+  find(envelope: EncodedEnvelope): boolean {
+    const { notesHash, recipientCount } = envelope
+    if (notesHash < 0) return false
+    const slots = this.#slots
+    for (let probe = 0; probe < probesMax; probe++) {
+      const slot = slotOf(notesHash, probe)
+      const end = slots[slot + endField]!
+      if (end === 0) return this.#learn(envelope, notesHash, slot)
+      if (slots[slot + hashField] !== notesHash || slots[slot + countField] !== recipientCount) continue
+      const from = slots[slot + shownField]!
+      if (!envelope.hasNotes(this.#words, slots[slot + notesField]!, from)) continue
+      this.#from = from
+      this.#end = end
+      return end !== several
+    }
+    return false
+  }
+
+  /** Writes what is shown of the found one. @returns where it ends */
+  put(text: Buffer, at: number): number {
+    this.#bytes.copy(text, at, this.#from, this.#end)
+    return at + this.#end - this.#from
+  }
+
+  /** The same, apart. */
+  get shown(): Buffer {
+    return this.#bytes.subarray(this.#from, this.#end)
+  }
+
+  /** @param slot an empty one */
+  #learn(envelope: EncodedEnvelope, hash: number, slot: number): boolean {
     const notes = envelope.encodedNotes!
     const reason = this.#read(envelope)
-    if (notes.length > notesBytesMax) return reason
-    if (this.#known.size >= reasonsMax) this.#known.clear()
-    this.#known.set(key, { notes: Buffer.from(notes), recipientCount, reason })
-    return reason
+    const shown = Buffer.from(reason === several ? '' : this.#form.shownOf(reason))
+    const bytes = notes.length + shown.length
+    if (bytes > reasonBytesMax) return false
+    if (this.#count === reasonsMax || this.#usedBytes + bytes > knownBytesMax) {
+      this.#slots.fill(0)
+      this.#count = this.#usedBytes = 0
+      slot = slotOf(hash, 0)
+    }
+    const from = this.#usedBytes + notes.copy(this.#bytes, this.#usedBytes)
+    const end = from + shown.copy(this.#bytes, from)
+    const { recipientCount } = envelope
+    this.#slots.set([hash, recipientCount, this.#usedBytes, from, reason === several ? several : end], slot)
+    this.#count++
+    this.#usedBytes = this.#end = end
+    this.#from = from
+    return reason !== several
   }
 
-  #read(envelope: EncodedEnvelope): Reason | undefined {
+  /** @returns the one that all have; undefined: none is known */
+  #read(envelope: EncodedEnvelope): string | undefined | typeof several {
     const { notes, recipientCount } = envelope.decode()
-    if (recipientCount === 0) return undefined
+    if (recipientCount === 0) return several
     const reasonAt = reasonsByIndex(notes, recipientCount)
     const first = reasonAt(0)
-    for (let index = 1; index < recipientCount; index++) if (reasonAt(index) !== first) return undefined
-    return this.#form.reasonOf(first)
+    for (let index = 1; index < recipientCount; index++) if (reasonAt(index) !== first) return several
+    return first
   }
 }
 
-interface KnownReason {
-  /** The notes of which it is the reason, and of how many recipients. */
-  readonly notes: Buffer
-  readonly recipientCount: number
-  readonly reason: Reason | undefined
-}
+const slotOf = (hash: number, probe: number): number => ((hash + probe) % slotCount) * fieldCount
 
 const [space, lineFeed, questionMark, zero] = [0x20, 0x0a, 0x3f, 0x30]
 /** Bytes that are shown as they are. */
@@ -144,27 +180,25 @@ const unescapedInJson = printableAscii.map((isShown, byte) =>
   '"\\'.includes(String.fromCharCode(byte)) ? 0 : isShown,
 )
 
+const nextLine = Buffer.from(`\n${listingIndent}`)
+
 const textForm: Form = {
-  reasonOf: (reason = '') => ({
-    before: Buffer.from((reason === '' ? '' : reasonLine(reason)) + listingIndent),
-    between: Buffer.from(`\n${listingIndent}`),
-    behind: Buffer.from('\n'),
-  }),
-  write: (text, from, { envelope, where, uncertain }, { before, between }) => {
+  shownOf: (reason = '') => (reason === '' ? '' : reasonLine(reason)) + listingIndent,
+  write: (text, from, { envelope, where, uncertain }, reason) => {
     text[from] = lineFeed
     let at = envelope.copyId(text, from + 1, printableAscii)
     if (at < 0) return at
     at = put(text, at, queueMarks[where])
     if (uncertain) text[at++] = questionMark
-    while (at < from + 1 + listingWidths.id) text[at++] = space
-    at = putField(text, at, String(envelope.dataBytes), listingWidths.size)
+    at = putColumn(text, at, from + 1 + listingWidths.id, envelope.dataBytes)
+    text[at++] = space
     at = putTime(text, at, envelope.acceptedAt)
+    if (at < 0) return at
     text[at++] = space
     at = putSender(text, at, envelope, printableAscii)
     if (at < 0) return at
     text[at++] = lineFeed
-    at = putBytes(text, at, before)
-    at = envelope.copyRecipients(text, at, between, printableAscii)
+    at = envelope.copyRecipients(text, reason.put(text, at), nextLine, printableAscii)
     if (at >= 0) text[at++] = lineFeed
     return at
   },
@@ -177,22 +211,22 @@ const members = {
   acceptedAt: Buffer.from('","arrival_time":'),
   dataBytes: Buffer.from(',"message_size":'),
   sender: Buffer.from(',"force_expired":false,"sender":"'),
+  recipients: Buffer.from('","recipients":[{"address":"'),
+  /** Each behind the first, behind the reason of the one before. */
+  recipient: Buffer.from('},{"address":"'),
+  lane: Buffer.from('}],"lane":'),
   attempts: Buffer.from(',"attempts":'),
   dueAt: Buffer.from(',"due_time":'),
   waitingCount: Buffer.from(',"recipient_count":'),
   uncertain: Buffer.from(',"uncertain":true'),
 } as const
 
+const noBytes = Buffer.alloc(0)
+
 const jsonForm: Form = {
-  reasonOf: (reason) => {
-    const member = reason === undefined ? '' : `,"delay_reason":${escapedJson(JSON.stringify(reason))}`
-    return {
-      before: Buffer.from('","recipients":[{"address":"'),
-      between: Buffer.from(`"${member}},{"address":"`),
-      behind: Buffer.from(`"${member}}],"lane":`),
-    }
-  },
-  write: (text, from, message, { before, between, behind }) => {
+  shownOf: (reason) =>
+    reason === undefined ? '"' : `","delay_reason":${escapedJson(JSON.stringify(reason))}`,
+  write: (text, from, message, reason) => {
     const { envelope, dueAt } = message
     if (envelope.mayAsk) return -1
     let at = put(text, putBytes(text, from, members.where), message.where)
@@ -202,9 +236,13 @@ const jsonForm: Form = {
     at = putNumber(text, putBytes(text, at, members.dataBytes), envelope.dataBytes)
     at = putSender(text, putBytes(text, at, members.sender), envelope, unescapedInJson)
     if (at < 0) return at
-    at = envelope.copyRecipients(text, putBytes(text, at, before), between, unescapedInJson)
+    const { recipientCount } = envelope
+    const between = recipientCount > 1 ? Buffer.concat([reason.shown, members.recipient]) : noBytes
+    at = putBytes(text, at, members.recipients)
+    at = envelope.copyRecipients(text, at, between, unescapedInJson)
     if (at < 0) return at
-    at = putNumber(text, putBytes(text, at, behind), message.lane)
+    at = putBytes(text, reason.put(text, at), members.lane)
+    at = putNumber(text, at, message.lane)
     at = putNumber(text, putBytes(text, at, members.attempts), envelope.attempts)
     at = putBytes(text, at, members.dueAt)
     at = dueAt === Infinity ? put(text, at, 'null') : putNumber(text, at, Math.floor(dueAt / 1000))
@@ -224,30 +262,86 @@ function put(text: Buffer, at: number, ascii: string): number {
   return at
 }
 
-const putNumber = (text: Buffer, at: number, number: number): number => put(text, at, String(number))
+/** Below it digits are written without a string. */
+const smallNumbersEnd = 2 ** 31
+
+/** @param number not negative, whole */
+function putNumber(text: Buffer, at: number, number: number): number {
+  if (number >= smallNumbersEnd) return put(text, at, String(number))
+  let end = at + 1
+  for (let left = number; left >= 10; left = (left / 10) | 0) end++
+  putDigits(text, at, end, number)
+  return end
+}
+
+/** To the right of the column of sizes, behind the one of ids. */
+function putColumn(text: Buffer, at: number, idEnd: number, number: number): number {
+  const end = Math.max(at, idEnd) + 1 + listingWidths.size
+  if (number >= columnNumbersEnd) {
+    do text[at++] = space
+    while (at <= idEnd)
+    return put(text, at, String(number))
+  }
+  putDigits(text, at, end, number)
+  return end
+}
+
+const columnNumbersEnd = 10 ** listingWidths.size
+
+/** Down to `at`: spaces stand before the number. */
+function putDigits(text: Buffer, at: number, end: number, number: number): void {
+  let left = number | 0
+  let to = end
+  do {
+    const tens = (left / 10) | 0
+    text[--to] = zero + left - 10 * tens
+    left = tens
+  } while (left > 0)
+  while (to > at) text[--to] = space
+}
 
 function putBytes(text: Buffer, at: number, bytes: Buffer): number {
   bytes.copy(text, at)
   return at + bytes.length
 }
 
-/** Behind a space and to the right of its column. */
-function putField(text: Buffer, at: number, ascii: string, width: number): number {
-  for (let left = width + 1 - ascii.length; left > 1; left--) text[at++] = space
-  text[at++] = space
-  return put(text, at, ascii)
-}
-
-/** As `shortTime`, without a string that is made for it. */
+/** As `shortTime`. @returns -1: there is no such time */
 function putTime(text: Buffer, at: number, timeMs: number): number {
-  const minute = minuteText(timeMs)
-  if (minute === undefined) return putField(text, at, shortTime(timeMs), listingWidths.time)
+  const { texts } = minutes
+  const from = minutes.find(timeMs)
+  if (from < 0) return from
+  for (let i = 0; i < minuteLength; i++) text[at++] = texts[from + i]!
   const second = secondOf(timeMs)
-  at = putField(text, at, minute, listingWidths.time - 2)
-  text[at++] = zero + Math.floor(second / 10)
-  text[at++] = zero + (second % 10)
+  const tens = (second / 10) | 0
+  text[at++] = zero + tens
+  text[at++] = zero + second - 10 * tens
   return at
 }
+
+const minuteLength = listingWidths.time - 2
+const minutesMax = 20_000
+
+/** Minutes as `minuteText` writes them. */
+class Minutes {
+  readonly texts: Buffer = Buffer.allocUnsafeSlow(minutesMax * minuteLength)
+  readonly #places = new Map<number, number>()
+
+  /** @returns where its text begins; -1: there is no such time, or it is longer than others */
+  find(timeMs: number): number {
+    const minute = Math.floor(timeMs / 60_000)
+    const known = this.#places.get(minute)
+    if (known !== undefined) return known
+    const text = minuteText(timeMs)
+    if (text?.length !== minuteLength) return -1
+    if (this.#places.size === minutesMax) this.#places.clear()
+    const place = this.#places.size * minuteLength
+    this.texts.write(text, place, 'latin1')
+    this.#places.set(minute, place)
+    return place
+  }
+}
+
+const minutes = new Minutes()
 
 function putSender(text: Buffer, at: number, envelope: EncodedEnvelope, copied: Uint8Array): number {
   const end = envelope.copySender(text, at, copied)

@@ -14,24 +14,24 @@ const minutesMax = 20_000
 
 /** `Sat Nov 21 01:02:03`, local time, as asctime(3) writes it. */
 export function shortTime(timeMs: number): string {
-  const text = minuteText(timeMs)
+  const minute = Math.floor(timeMs / 60_000)
+  let text = minutes.get(minute)
+  if (text === undefined) {
+    text = minuteText(timeMs)
+    if (text === undefined) return '?'
+    if (minutes.size >= minutesMax) minutes.clear()
+    minutes.set(minute, text)
+  }
   const second = secondOf(timeMs)
-  return text === undefined ? '?' : second < 10 ? `${text}0${second}` : `${text}${second}`
+  return second < 10 ? `${text}0${second}` : `${text}${second}`
 }
 
 /** The same up to its second: `Sat Nov 21 01:02:`; undefined: there is no such time. */
 export function minuteText(timeMs: number): string | undefined {
-  const minute = Math.floor(timeMs / 60_000)
-  let text = minutes.get(minute)
-  if (text === undefined) {
-    const date = new Date(minute * 60_000)
-    if (Number.isNaN(date.getTime())) return undefined
-    const day = `${days[date.getDay()]} ${months[date.getMonth()]} ${String(date.getDate()).padStart(2)}`
-    text = `${day} ${two(date.getHours())}:${two(date.getMinutes())}:`
-    if (minutes.size >= minutesMax) minutes.clear()
-    minutes.set(minute, text)
-  }
-  return text
+  const date = new Date(Math.floor(timeMs / 60_000) * 60_000)
+  if (Number.isNaN(date.getTime())) return undefined
+  const day = `${days[date.getDay()]} ${months[date.getMonth()]} ${String(date.getDate()).padStart(2)}`
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:`
 }
 
 /** No zone is off by a part of a minute since 1972. */
