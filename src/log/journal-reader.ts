@@ -14,8 +14,8 @@ export class JournalReader {
 
   /** Visits the frames in [from, end); see SegmentFiles.read.
    * @param end durable, and the end of a batch or of a frame */
-  read(from: Position, end: Position, visit: PositionVisitor): Promise<Position> {
-    return this.#files.read(from, end, (index) => this.#endOf(index), visit)
+  read(from: Position, end: Position, visit: PositionVisitor, window?: Buffer): Promise<Position> {
+    return this.#files.read(from, end, (index) => this.#endOf(index), visit, window)
   }
 
   forget(index: number): Promise<void> {

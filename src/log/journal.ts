@@ -146,8 +146,8 @@ export class Journal {
   }
 
   /** Visits the frames in [from, end); see SegmentFiles.read. */
-  read(from: Position, end: Position, visit: PositionVisitor): Promise<Position> {
-    return this.#reader.read(from, end, visit)
+  read(from: Position, end: Position, visit: PositionVisitor, window?: Buffer): Promise<Position> {
+    return this.#reader.read(from, end, visit, window)
   }
 
   /** Recycles garbage segments. */

@@ -161,9 +161,9 @@ export class LaneLog {
   }
 
   /** Visits the frames in [from, end); see SegmentFiles.read. @param end trusted, or written */
-  read(from: Position, end: Position, visit: PositionVisitor): Promise<Position> {
+  read(from: Position, end: Position, visit: PositionVisitor, window?: Buffer): Promise<Position> {
     const { grid } = this.files
-    return this.files.read(from, end, async (index) => grid.at(index, grid.segmentBytes), visit)
+    return this.files.read(from, end, async (index) => grid.at(index, grid.segmentBytes), visit, window)
   }
 
   /** Closes descriptors and removes unfinished segments: the lane has left the table. */

@@ -133,12 +133,14 @@ export class SegmentFiles {
    * Resolves with the position behind the last frame that it saw, at the border of a segment with
    * the first position of the next.
    * @param end the end of a frame, @param endOf where the content of an earlier segment ends
+   * @param window what each read fills; default: a new one
    * @throws WaybillError LOG_CORRUPT when a frame before `end` does not verify */
   async read(
     from: Position,
     end: Position,
     endOf: (index: number) => Promise<Position>,
     visit: PositionVisitor,
+    window?: Buffer,
   ): Promise<Position> {
     const { grid } = this
     // An end on the border of two segments is that of the first: there may be no second one yet.
@@ -153,10 +155,17 @@ export class SegmentFiles {
       const segmentEnd = isLast ? end : await endOf(index)
       if (at < segmentEnd) {
         const offset = await this.with(index, ({ file, seed }) =>
-          scanFrames(file, seed, at - base, segmentEnd - base, (window, windowAt, offsetBytes, bytes) => {
-            stopped = visit(window, windowAt, position(base + offsetBytes), bytes) === true
-            return stopped
-          }),
+          scanFrames(
+            file,
+            seed,
+            at - base,
+            segmentEnd - base,
+            (filled, filledAt, offsetBytes, bytes) => {
+              stopped = visit(filled, filledAt, position(base + offsetBytes), bytes) === true
+              return stopped
+            },
+            window,
+          ),
         )
         at = position(base + offset)
         if (at < segmentEnd && !stopped) throw this.corrupt(at, 'a frame does not verify')

@@ -29,6 +29,10 @@ export type WantedTest = (envelope: EnvelopeFacts, at: Position) => boolean
 
 /** Messages read at once. */
 const batchCountMax = 256
+/** Of a read: as much as the batch before has walked over, so that little is read twice where much
+ * is wanted. Other work of the engine waits while a window is looked at, less than for a batch. */
+const windowBytesMin = 64 * 1024
+const windowBytesMax = 256 * 1024
 /** Of the log, between two batches: a walk that finds nothing can be stopped, too. */
 const passedBytesMax = 2 * 1024 * 1024
 
@@ -95,6 +99,9 @@ export class Stretch {
   ): AsyncGenerator<readonly WaitingMessage[]> {
     if (this.#damage !== undefined) throw this.#damage
     let at = this.#from
+    // What is decoded lies apart from it.
+    const window = Buffer.allocUnsafeSlow(Math.min(windowBytesMax, Math.max(0, this.#end - at)))
+    let windowBytes = windowBytesMin
     for (let isAsked = false; at < this.#end;) {
       const last = position(Math.min(this.#end, trustedEndOf(this.#parts, this.lane)))
       if (at >= last) {
@@ -102,7 +109,8 @@ export class Stretch {
         isAsked = true
         await trust()
       } else {
-        const { batch, reached } = await this.#read(at, last, isWanted)
+        const { batch, reached } = await this.#read(at, last, isWanted, window.subarray(0, windowBytes))
+        windowBytes = Math.max(windowBytesMin, Math.min(reached - at, windowBytesMax))
         at = reached
         yield batch
       }
@@ -123,26 +131,27 @@ export class Stretch {
     from: Position,
     last: Position,
     isWanted: WantedTest,
+    window: Buffer,
   ): Promise<{ readonly batch: readonly WaitingMessage[]; readonly reached: Position }> {
     const { lane } = this
     const log = lane.logs?.envelopes ?? this.#parts.journal
     const batch: WaitingMessage[] = []
     const encoded = new EncodedEnvelope()
-    const visit: PositionVisitor = (window, offset, place, bytes) => {
+    const visit: PositionVisitor = (filled, offset, place, bytes) => {
       const isFar = place - from >= passedBytesMax
-      if (kindAt(window, offset) !== kinds.envelope || classAt(window, offset) !== lane.number) return isFar
+      if (kindAt(filled, offset) !== kinds.envelope || classAt(filled, offset) !== lane.number) return isFar
       if (this.#marks.has(place)) return isFar
-      encoded.aim(window, offset)
+      encoded.aim(filled, offset)
       if (isWanted(encoded, place))
         batch.push({
           envelope: encoded.decode(),
           place: { lane: lane.number, position: place, bytes, outOfOrder: true },
-          timeMs: timeAt(window, offset),
+          timeMs: timeAt(filled, offset),
         })
       return isFar || batch.length >= batchCountMax
     }
     try {
-      return { reached: await this.#parts.life.orEnd(log.read(from, last, visit)), batch }
+      return { reached: await this.#parts.life.orEnd(log.read(from, last, visit, window)), batch }
     } catch (error) {
       const place = batch.at(-1)?.place
       if (this.#parts.life.isOver || !isWaybillError(error) || place === undefined) throw error
