@@ -86,7 +86,8 @@ const isPlain = (message: MetMessage): message is PlainMessage =>
   message.waiting === undefined && message.envelope instanceof EncodedEnvelope
 
 /** Fields of a slot: the hash of the notes, and of how many recipients they are; where they begin
- * in the bytes, where they end and what is shown begins, and where that ends: 0 in an empty slot. */
+ * in the bytes, where they end and what is shown begins, and where that ends. An empty slot has no
+ * end: 0. */
 const [hashField, countField, notesField, shownField, endField, fieldCount] = [0, 1, 2, 3, 4, 5]
 const slotCount = 2 * reasonsMax
 /** In the place of the end: the recipients wait for several reasons. */
