@@ -5,7 +5,7 @@
  * Invariant: nothing else of the message changes; the whole header was seen, however it came. An
  * added field stands above the others; one that is there is kept.
  * @see Postfix always_add_missing_headers, message_drop_headers, append_at_myorigin */
-import { leadingFields } from '../../base/header.js'
+import { leadingFields, type LeadingField } from '../../base/header.js'
 import { WaybillError } from '../../errors.js'
 import { addressFields, qualifiedField, shownField } from '../mime/header-addresses.js'
 import { dateText } from './received.js'
@@ -114,6 +114,40 @@ export function completed(data: Buffer, prefixBytes: number, completion: Complet
   const startsBody = !isCut && rest.length > 0 && rest[0] !== 0x0d && rest[0] !== 0x0a
   if (startsBody) kept.push(Buffer.from('\r\n'))
   return Buffer.concat([...kept, rest])
+}
+
+/** The beginning of a stranger's message, which is completed by nobody: a sender that left `Bcc` in
+ * would show its blind recipients to the others. A field that a signature covers stays, because
+ * without it the signature is broken. Return-Path stays: RFC 5321 §4.4 leaves it to the mailbox.
+ * @param isWhole otherwise more data follows; a field that it continues stays
+ * @see Postfix message_drop_headers; RFC 6376 §5.4.1, which signs no Bcc */
+export function withoutBlindCopies(beginning: Buffer, isWhole: boolean): Buffer {
+  const { fields, isCut, end: headerEnd } = leadingFields(beginning)
+  const blind = fields.filter(
+    ({ name, end }) => blindFields.has(name) && (isWhole || !isCut || end < headerEnd),
+  )
+  if (blind.length === 0) return beginning
+  const covered = new Set(
+    fields.filter(({ name }) => signatureFields.has(name)).flatMap((field) => signedNames(beginning, field)),
+  )
+  const kept: Buffer[] = []
+  let from = 0
+  for (const { name, start, end } of blind) {
+    if (covered.has(name)) continue
+    kept.push(beginning.subarray(from, start))
+    from = end
+  }
+  return Buffer.concat([...kept, beginning.subarray(from)])
+}
+
+const blindFields: ReadonlySet<string> = new Set(['bcc', 'resent-bcc'])
+const signatureFields: ReadonlySet<string> = new Set(['dkim-signature', 'arc-message-signature'])
+
+/** In lower case: the tag `h=` of a signature. RFC 6376 §3.5 */
+function signedNames(data: Buffer, { start, end }: LeadingField): string[] {
+  const text = data.toString('latin1', start, end)
+  const names = /[:;]\s*h\s*=([^;]*)/.exec(text)?.[1] ?? ''
+  return names.split(':').map((name) => name.trim().toLowerCase())
 }
 
 function changedField(name: string, text: string, { hostname, shown }: Completion): string {

@@ -1,7 +1,7 @@
 /** The trace header that a relay writes above what it accepted, and the loops that it shows (RFC
  * 5321 §4.4, §6.3). Pure. */
 
-import { leadingFields, messageIdIn } from '../../base/header.js'
+import { leadingFields, messageIdIn, type LeadingField } from '../../base/header.js'
 
 export interface Reception {
   /** What the client called itself. */
@@ -48,8 +48,10 @@ export function dateText(atMs: number): string {
 
 /** How many `Received` fields stand in the header at the beginning of `data`: the relays that
  * it has passed. */
-export const hopCount = (data: Buffer): number =>
-  leadingFields(data).fields.filter(({ name }) => name === 'received').length
+export const hopCount = (
+  data: Buffer,
+  fields: readonly LeadingField[] = leadingFields(data).fields,
+): number => fields.filter(({ name }) => name === 'received').length
 
 /** What leads from a mail in a mailbox to the log: its own Message-ID, and the SMTP session that
  * brought it. */
@@ -58,7 +60,7 @@ export interface Trace {
   readonly messageId?: string
 }
 
-export function messageIdOf(data: Buffer): Pick<Trace, 'messageId'> {
-  const messageId = messageIdIn(data)
+export function messageIdOf(data: Buffer, fields?: readonly LeadingField[]): Pick<Trace, 'messageId'> {
+  const messageId = messageIdIn(data, fields)
   return messageId === undefined ? {} : { messageId }
 }

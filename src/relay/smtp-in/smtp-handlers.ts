@@ -23,8 +23,9 @@ import { systemPrng } from '../../base/prng.js'
 import type { AskedRecipient } from '../../base/notification.js'
 import { callOptionListener } from '../../engine/life/option-listener.js'
 import type { SubmissionDsn } from '../../engine/accept/submission.js'
+import { leadingFields } from '../../base/header.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
-import { completed, completionBytesMax, domainsBytesMax } from './completed-header.js'
+import { completed, completionBytesMax, domainsBytesMax, withoutBlindCopies } from './completed-header.js'
 import type { StartQueue } from '../etrn.js'
 import type { ExpandedRecipients } from './expanded-recipients.js'
 import {
@@ -188,9 +189,14 @@ export function smtpHandlers(
     try {
       const beginning = Buffer.isBuffer(collectedData) ? collectedData : heldBy(collectedData)
       const completion = { sender, unique: id, hostname, atMs: clock.wallMs(), shown }
-      const head = holdsHeader ? completed(beginning, received.length, completion) : beginning
+      const head = holdsHeader
+        ? completed(beginning, received.length, completion)
+        : completes === undefined
+          ? beginning
+          : withoutBlindCopies(beginning, body === undefined)
       body?.unshift(head)
-      const refusal = hopCount(head) > hopCountMax ? loopError() : promiseError(session)
+      const { fields } = leadingFields(head)
+      const refusal = hopCount(head, fields) > hopCountMax ? loopError() : promiseError(session)
       if (refusal !== undefined) throw refusal
       const smtputf8 = smtpUtf8 === true
       const recipientOf = ({ address, args }: SMTPServerAddress): string | AskedRecipient => {
@@ -211,7 +217,7 @@ export function smtpHandlers(
           ? senderHandling(mailFrom.args, clock.wallMs())
           : undefined),
       }
-      const trace = { session: uniqueOf(session), ...messageIdOf(head) }
+      const trace = { session: uniqueOf(session), ...messageIdOf(head, fields) }
       const accepted = await queue.submit(submission, clientOf(session), trace)
       return `2.0.0 queued as ${accepted.id}`
     } catch (error) {

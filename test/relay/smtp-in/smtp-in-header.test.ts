@@ -1,5 +1,6 @@
 /** The header of a client that may relay is completed, however long it is and however it comes. */
 import { expect, test } from 'vitest'
+import { withoutBlindCopies } from '../../../src/relay/smtp-in/completed-header.js'
 import { connected, listen, memoryQueue } from './smtp-in-fixture.js'
 
 const count = (text: string, name: RegExp): number => text.match(name)?.length ?? 0
@@ -25,4 +26,32 @@ test.each([
   const data = queue.kept[0]!.data.toString()
   expect(data).toBe(sent.slice(0, -3).replace('Bcc: secret@example.net\r\n', ''))
   expect(count(data, /^Date:/gm)).toBe(1)
+})
+
+const signedOver = (names: string): string =>
+  `DKIM-Signature: v=1; a=rsa-sha256; d=b.example; s=s;\r\n h=From:To\r\n :${names}; bh=x=; b=y\r\n`
+
+test.each([
+  ['unsigned', '', ''],
+  ['signed without it', signedOver('Subject'), ''],
+  ['signed with it', signedOver('BCC'), 'bcc: secret@example.net,\r\n\tother@example.net\r\n'],
+])(
+  'Bcc of a stranger’s header, %s, stays only where the signature covers it',
+  async (_, signature, stays) => {
+    const queue = memoryQueue()
+    const client = await connected(await listen(queue, { completesHeader: true, trust: [] }))
+    await client.reply()
+    const others = `${signature}Return-Path: <x@b.example>\r\nTo: x@y.example\r\n`
+    for (const line of ['EHLO x', 'MAIL FROM:<a@b.example>', 'RCPT TO:<x@y.example>', 'DATA'])
+      await client.say(line)
+    const bcc = 'bcc: secret@example.net,\r\n\tother@example.net\r\n'
+    await client.say(`${others}${bcc}Resent-Bcc : third@example.net\r\n\r\nBcc: text\r\n.`)
+    expect(queue.kept[0]!.data.toString()).toBe(`${others}${stays}\r\nBcc: text\r\n`)
+  },
+)
+
+test('Bcc of a stranger’s large message is removed, and one at the end of its first piece stays whole', () => {
+  const beginning = Buffer.from('Bcc: a@b.example\r\nTo: x\r\nBcc: c@d.example,\r\n')
+  expect(withoutBlindCopies(beginning, false).toString()).toBe('To: x\r\nBcc: c@d.example,\r\n')
+  expect(withoutBlindCopies(beginning, true).toString()).toBe('To: x\r\n')
 })
