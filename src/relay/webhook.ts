@@ -17,8 +17,9 @@ export interface WebhookOptions {
   /** http or https. `USER:PASSWORD@` in it becomes the header `Authorization: Basic`. */
   readonly url: string
   /** `whsec_` and base64 of 24 … 64 bytes, shared with the receiver. Several, 1 … 4: a request has
-   * a signature by each, while the receiver changes from one to the next. */
-  readonly secret: string | readonly string[]
+   * a signature by each, while the receiver changes from one to the next. A function is called at
+   * the start and for each request. */
+  readonly secret: string | readonly string[] | (() => string | readonly string[])
   /** Kinds of outcomes that are posted. Default: all. Gaps always are. */
   readonly kinds?: readonly QueueOutcomeKind[]
   /** Outcomes of messages with one of these tags. Default: of all messages. */
@@ -65,7 +66,7 @@ const secretPattern = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 /** Posts until the signal is aborted, or this life of the queue is over.
  * @throws WaybillError by rejection: OPTION_INVALID; QUEUE_CRASHED at the end of the life */
 export async function postOutcomes(queue: OutcomeSource, options: WebhookOptions): Promise<void> {
-  const { keys, url, authorization, kinds, tags, batchMax, timeoutMs, retryMs } = checked(options)
+  const { keysNow, url, authorization, kinds, tags, batchMax, timeoutMs, retryMs } = checked(options)
   const { consumer = 'webhook', signal } = options
   const tell = (trouble: WebhookTrouble | undefined): void =>
     callOptionListener('onTrouble', () => options.onTrouble?.(trouble))
@@ -76,7 +77,7 @@ export async function postOutcomes(queue: OutcomeSource, options: WebhookOptions
     if (data.length === 0) continue
     const message = messageOf(data, consumer)
     for (let attempt = 1, waitMs = retryMs; ; attempt++, waitMs = Math.min(2 * waitMs, retryMsMost)) {
-      const trouble = await post({ url, keys, authorization, timeoutMs }, message, signal)
+      const trouble = await post({ url, keys: keysNow(), authorization, timeoutMs }, message, signal)
       if (isAborted()) return
       if (trouble === undefined) {
         if (attempt > 1) tell(undefined)
@@ -122,8 +123,10 @@ function checked(options: WebhookOptions) {
   for (const tag of options.tags ?? [])
     if (!isTag(tag))
       throw new WaybillError('OPTION_INVALID', `'${String(tag)}' is no tag`, { option: 'tags' })
+  const { secret } = options
+  const keys = keysOf(typeof secret === 'function' ? secret() : secret)
   return {
-    keys: keysOf(options.secret),
+    keysNow: typeof secret === 'function' ? () => keysOf(secret()) : () => keys,
     url,
     authorization,
     kinds: new Set(options.kinds ?? outcomeKinds),
@@ -137,7 +140,7 @@ function checked(options: WebhookOptions) {
 const secretsMax = 4
 
 /** @throws WaybillError OPTION_INVALID */
-function keysOf(secret: WebhookOptions['secret']): Buffer[] {
+function keysOf(secret: string | readonly string[]): Buffer[] {
   const secrets = Array.isArray(secret) ? (secret as readonly unknown[]) : [secret]
   const keys = secrets.map((one) => Buffer.from(secretPattern.exec(String(one))?.[1] ?? '', 'base64'))
   if (
@@ -198,7 +201,9 @@ function messageOf(data: WebhookBody['data'], consumer: string): Message {
   return { id: `${consumer}_${from}-${to}`, body: JSON.stringify({ type: 'outcomes', timestamp, data }) }
 }
 
-type Receiver = Pick<ReturnType<typeof checked>, 'url' | 'keys' | 'authorization' | 'timeoutMs'>
+type Receiver = Pick<ReturnType<typeof checked>, 'url' | 'authorization' | 'timeoutMs'> & {
+  readonly keys: readonly Buffer[]
+}
 
 /** @returns undefined when it was answered 2xx */
 async function post(

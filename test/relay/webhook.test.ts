@@ -116,6 +116,26 @@ test('while a secret is changed requests are signed by both, and a login in the 
   })
 })
 
+test('a secret that is a function is asked for each request', async () => {
+  await real(async (stage) => {
+    await stage.open()
+    const next = `whsec_${Buffer.alloc(24, 8).toString('base64')}`
+    let current = secret
+    const { url, posted } = await receiver((n) => {
+      current = next
+      return n === 1 ? 401 : 200
+    })
+    const webhook = posting(stage, { url, secret: () => current })
+    await webhook.isKnown()
+    await stage.queue.submit(submission())
+    await stage.until('it is posted again', () => posted.length > 1)
+    for (const [i, one] of [secret, next].entries()) {
+      const { text, headers } = posted[i]!
+      expect(new Webhook(one).verify(text, headers as Record<string, string>)).toEqual(JSON.parse(text))
+    }
+  })
+})
+
 test('a listener of troubles that throws ends no posting', async () => {
   await real(async (stage) => {
     await stage.open()

@@ -80,6 +80,23 @@ test('a receiver that does not know the secret refuses, which the log tells with
   for (const word of [secret, 'pw1', 'pw2']) expect(relay.log).not.toContain(word)
 })
 
+test('a reload signs the request that waits with the secret that the file has now', async () => {
+  const directory = newDirectory()
+  const next = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
+  const { url, lines } = await receiver(next)
+  const relay = await served(directory, url)
+  await expect.poll(() => runWaybillLog(directory)).toContain('webhook')
+  await sent(relay)
+  await expect.poll(() => relay.log).toContain('the receiver answered 401')
+  const reload = (): ReturnType<typeof runWaybill> =>
+    runWaybill(['reload', '--queue', join(directory, 'queue')], { directory })
+  writeFileSync(join(directory, 'secret'), 'whsec_c2hvcnQ=\n')
+  expect((await reload()).stderr).toContain('--webhook-secret: a secret is whsec_ and base64')
+  writeFileSync(join(directory, 'secret'), `${secret}\n${next}\n`)
+  expect((await reload()).stdout).toContain('secret: 2 secrets\n')
+  await expect.poll(lines).toHaveLength(3)
+})
+
 test.each([
   [['--webhook', 'http://127.0.0.1/'], '--webhook needs --webhook-secret FILE'],
   [

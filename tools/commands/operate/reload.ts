@@ -11,8 +11,8 @@ export const reload: OperatingCommand = operatingCommand(
     options: jsonOption,
     notes:
       'The files of --tls-cert, --tls-key, --auth, --relay-domains, --aliases, --senders, --routes, --limits, --shaping,\n' +
-      '--dkim, --tls-policy, --relay-auth, --http-tokens, --http-tls-cert, --http-tls-key and --scheduler-conf are read again,\n' +
-      'and of --config the parameters (-o), as SIGHUP does. If something is wrong with one of them all stays as it was. Open\n' +
+      '--dkim, --tls-policy, --relay-auth, --webhook-secret, --http-tokens, --http-tls-cert, --http-tls-key and\n' +
+      '--scheduler-conf are read again, and of --config the parameters (-o), as SIGHUP does. If something is wrong with one of them all stays as it was. Open\n' +
       'sessions go on. New transports of --routes begin. Other options, of the command line or of --config, take a restart, and\n' +
       'so do the parameters that the relay names then.',
   },

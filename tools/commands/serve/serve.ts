@@ -83,7 +83,7 @@ import { Retirement } from '../log/retirement.js'
 import { sharedLimits, sharedScheduler, Shares } from '../parameters/shares.js'
 import { Stopping, stopTimeoutMsOf } from './stopping.js'
 import { hasThreadOf, placesOf, serverOf } from './server.js'
-import { postToWebhook, webhookOf, type WebhookState } from './webhook.js'
+import { postToWebhook, type WebhookState } from './webhook.js'
 import { reloaded, saidBy, tellTables, type Said } from './tables.js'
 import { behindAgents, ReplaceableTransports, transportsOf, defaultTransport } from './transports.js'
 import { parseDurationOption, parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
@@ -316,8 +316,8 @@ export const serve: Command = {
     'who has logged in may send: another client gets `554 5.7.1` for each recipient, whatever --listen says, that no line of\n' +
     '--relay-domains or --aliases names.\n' +
     'SIGHUP, or `waybill reload`, has it read the files of --tls-cert, --tls-key, --auth, --relay-domains, --aliases, --senders,\n' +
-    '--routes, --limits, --shaping, --dkim, --tls-policy, --relay-auth, --http-tokens, --http-tls-cert and --http-tls-key, and\n' +
-    '--scheduler-conf again, and of --config the parameters (-o):\n' +
+    '--routes, --limits, --shaping, --dkim, --tls-policy, --relay-auth, --webhook-secret, --http-tokens, --http-tls-cert,\n' +
+    '--http-tls-key and --scheduler-conf again, and of --config the parameters (-o):\n' +
     'all or, where one is wrong, none. Other options, and the parameters that it names then, take a restart.',
   run,
 }
@@ -422,7 +422,6 @@ async function runWith(
   const proofMs = proofMsOf(args)
   const lockWaitMs = lockWaitMsOf(args)
   const stopTimeoutMs = stopTimeoutMsOf(args)
-  const webhook = await webhookOf(args)
   const webhookState: WebhookState = { trouble: undefined }
   const listsFor = mailqUsersOf(args)
   const history = historyOf(args, directory === undefined)
@@ -573,7 +572,9 @@ async function runWith(
       ? undefined
       : await maildropOf({ ...settings, queue: directory, port: entry, sizeBytesMax, tables }, log)
   stopping.beforeThat(() => pickup?.stop())
-  if (webhook !== undefined) postToWebhook(queue, webhook, webhookState, log)
+  const { webhook } = said.tables
+  if (webhook !== undefined)
+    postToWebhook(queue, webhook, () => (said.tables.webhook ?? webhook).secret, webhookState, log)
   let metrics: readonly Listener[] = []
   let closeListings: (() => void) | undefined
   const answer = async (): Promise<SmtpListener> => {

@@ -33,6 +33,7 @@ import {
   usersOf,
 } from './secrets.js'
 import type { TlsPolicyTable } from './tls-policy-table.js'
+import { webhookOf, type Asked } from './webhook.js'
 
 export interface Tables {
   readonly clients: ClientTables
@@ -47,6 +48,8 @@ export interface Tables {
   readonly shaping: readonly ReplyShaping[]
   /** What clauses say of retries and limits. */
   readonly policy: ZmailerPolicy | undefined
+  /** Its secrets may change. */
+  readonly webhook: Asked | undefined
 }
 
 /** @throws UsageError, WaybillError OPTION_INVALID */
@@ -74,6 +77,7 @@ export async function tablesOf(args: Arguments): Promise<Tables> {
     policy: await schedulerConfOf(args),
     limits: await limitsOf(args),
     shaping: await shapingOf(args),
+    webhook: await webhookOf(args),
   }
 }
 
@@ -191,7 +195,7 @@ const isForEveryone = (path: string): boolean =>
   ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & othersMay) !== 0
 
 function filesOf(args: Arguments, tables: Tables): ReloadedFile[] {
-  const { clients, routes, dkim, tlsPolicy, http, policy, limits, shaping } = tables
+  const { clients, routes, dkim, tlsPolicy, http, policy, limits, shaping, webhook } = tables
   const { tls, users, relayDomains, aliases, senders } = clients
   const holds: Readonly<Record<string, string>> = {
     config: `${countText(args.all('o').length, 'parameter')}; other options, as they were at the start`,
@@ -207,6 +211,7 @@ function filesOf(args: Arguments, tables: Tables): ReloadedFile[] {
     limits: countText(limits.length, 'limit'),
     shaping: countText(shaping.length, 'reply', 'replies'),
     'relay-auth': 'a password',
+    'webhook-secret': countText(webhook?.secret.length ?? 0, 'secret'),
     [schedulerConfOption]: countText(policy?.clauses.length ?? 0, 'clause'),
     'http-tokens': countText(http.tokens?.size ?? 0, 'token'),
     'http-tls-cert': http.tls === undefined ? '' : `valid until ${dateOf(expiryMsOf(http.tls))}`,

@@ -6,7 +6,10 @@ import type { QueueOutcomeKind } from '../../../src/record/outcome.js'
 import { UsageError, type Arguments } from '../cli/command.js'
 import { fileTextOf } from './secrets.js'
 
-type Asked = Omit<WebhookOptions, 'signal' | 'onTrouble'>
+/** Where outcomes are posted. The secrets are those of the file. */
+export interface Asked extends Omit<WebhookOptions, 'signal' | 'onTrouble' | 'secret'> {
+  readonly secret: readonly string[]
+}
 
 /** @returns undefined without --webhook @throws UsageError */
 export async function webhookOf(args: Arguments): Promise<Asked | undefined> {
@@ -51,11 +54,19 @@ export interface WebhookState {
   trouble: string | undefined
 }
 
-/** Posts until the process ends, deliveries that end while it stops included. */
-export function postToWebhook(queue: Queue, options: Asked, state: WebhookState, log: Logger): void {
+/** Posts until the process ends, deliveries that end while it stops included.
+ * @param secret those that sign the next request */
+export function postToWebhook(
+  queue: Queue,
+  options: Asked,
+  secret: () => readonly string[],
+  state: WebhookState,
+  log: Logger,
+): void {
   const webhook = shownUrl(options.url)
   const posting = postOutcomes(queue, {
     ...options,
+    secret,
     onTrouble: (trouble) => {
       state.trouble = trouble?.reason
       if (trouble === undefined) log.info({ webhook }, 'the webhook is answered again')
