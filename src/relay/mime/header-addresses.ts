@@ -131,19 +131,23 @@ const isNamed = (word: readonly string[], isAlone: boolean): boolean =>
   word.some((part) => !part.startsWith('"') && (isAlone || part.includes('@')))
 
 /** Without blanks and comments. */
-function wordsOf(tokens: readonly string[]): string[][] {
-  const words: string[][] = []
+const wordsOf = (tokens: readonly string[]): string[][] =>
+  wordPlaces(tokens).map((places) => places.map((at) => tokens[at]!))
+
+/** Where the tokens of each word are, without blanks and comments. */
+function wordPlaces(tokens: readonly string[]): number[][] {
+  const words: number[][] = []
   let isApart = true
-  for (const part of tokens) {
+  for (const [at, part] of tokens.entries()) {
     if (part.startsWith('(')) continue
     if (isBlank(part[0])) {
       isApart = true
       continue
     }
     const before = words.at(-1)
-    const isJoined = before !== undefined && (/[.@]$/.test(before.at(-1)!) || /^[.@]/.test(part))
-    if (before === undefined || (isApart && !isJoined)) words.push([part])
-    else before.push(part)
+    const isJoined = before !== undefined && (/[.@]$/.test(tokens[before.at(-1)!]!) || /^[.@]/.test(part))
+    if (before === undefined || (isApart && !isJoined)) words.push([at])
+    else before.push(at)
     isApart = false
   }
   return words
@@ -194,15 +198,24 @@ function withMembers(text: string, change: (tokens: readonly string[]) => string
   return changed + change(member)
 }
 
-/** Beside angle brackets a bare address is a name. */
+/** Beside angle brackets a bare address is a name. Of an address that becomes another one comments
+ * and blanks stay, behind it. */
 function shownAddresses(tokens: readonly string[], shown: (address: string) => string): string {
-  const hasBrackets = tokens.some((part) => part.startsWith('<'))
-  return tokens
-    .map((part) => {
-      if (hasBrackets) return part.startsWith('<') ? `<${shown(part.slice(1, -1).trim())}>` : part
-      return /^[^\t-\r "()@]+@[^\t-\r "()@]+$/.test(part) ? shown(part) : part
-    })
-    .join('')
+  const became = [...tokens]
+  const show = (address: string, places: readonly number[], left = '', right = ''): void => {
+    const one = shown(address)
+    if (one !== address)
+      for (const [i, at] of places.entries()) became[at] = i === 0 ? left + one + right : ''
+  }
+  if (!tokens.some((part) => part.startsWith('<')))
+    for (const places of wordPlaces(tokens)) {
+      const parts = places.map((at) => tokens[at]!)
+      if (isNamed(parts, false)) show(parts.join(''), places)
+    }
+  else
+    for (const [at, part] of tokens.entries())
+      if (part.startsWith('<')) show(innerAddress(part), [at], '<', '>')
+  return became.join('')
 }
 
 function qualifiedAddress(tokens: readonly string[], origin: string): string {

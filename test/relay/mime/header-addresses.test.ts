@@ -72,3 +72,21 @@ test('octets that are no text stay as they are, whatever the address would becom
     'From: <\xe9@host.internal>, <a@example.org>',
   )
 })
+
+test.each([
+  ['root@host.internal (Cron Daemon)', 'root@example.org (Cron Daemon)'],
+  ['"a b"@host.internal', '"a b"@example.org'],
+  ['Ada <"a b"@host.internal>, b@host.internal', 'Ada <"a b"@example.org>, b@example.org'],
+  ['root (Cron) @host.internal', 'root@example.org (Cron) '],
+  ['root @ host.internal', 'root@example.org  '],
+  ['Ada < ada (x) @ host.internal >', 'Ada <ada@example.org>'],
+  ['<@relay.example,@b.example:root@host.internal>', '<root@example.org>'],
+  ['friends: root@host.internal;', 'friends: root@example.org;'],
+  ['Cron root@host.internal', 'Cron root@example.org'],
+  ['"root@host.internal" <a@b.example>', '"root@host.internal" <a@b.example>'],
+  ['"root@host.internal"', '"root@host.internal"'],
+  ['(root@host.internal) < a@b.example >', '(root@host.internal) < a@b.example >'],
+])('of %j is shown %j', (text, became) => {
+  const shown = (address: string): string => address.replace(/@host\.internal$/, '@example.org')
+  expect(shownField(`From: ${text}\r\n`, shown)).toBe(`From: ${became}\r\n`)
+})
