@@ -9,6 +9,7 @@ import { print } from '../text/output.js'
 import { queueOfEnvironment } from '../cli/queue-path.js'
 import { reloadAtHangup, type HangUps } from '../serve/reload.js'
 import { versionText } from '../cli/version.js'
+import { asError } from '../text/journal.js'
 import { complaint } from '../text/shown-text.js'
 
 /** @param longer commands of several words that begin with the first one */
@@ -57,8 +58,10 @@ async function main(words: readonly string[], hangUps: HangUps): Promise<number 
   } catch (error) {
     if (!(error instanceof UsageError || isWaybillError(error, 'OPTION_INVALID'))) throw error
     process.stderr.write(
-      `waybill ${name}: ${error.message}\n${usageOf(name, command)}\n` +
-        `\`waybill ${name} --help\` explains it\n`,
+      asError(
+        `waybill ${name}: ${error.message}\n${usageOf(name, command)}\n` +
+          `\`waybill ${name} --help\` explains it\n`,
+      ),
     )
     return command.usageExitCode ?? 2
   }
@@ -74,7 +77,7 @@ export async function runCommand(
   try {
     return await main(wordsOf(path, words, queueOfEnvironment()), hangUps)
   } catch (error) {
-    process.stderr.write(complaint(`waybill: ${lineOf(error)}\n${wayOutOf(error, 'DIR')}`))
+    process.stderr.write(asError(complaint(`waybill: ${lineOf(error)}\n${wayOutOf(error, 'DIR')}`)))
     return 1
   }
 }

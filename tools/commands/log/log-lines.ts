@@ -103,7 +103,7 @@ export class LogLines {
     if (this.#piece.length === 0 && this.#lostCount > 0) {
       const lost = { level: 40, time: Date.now(), lines: this.#lostCount, msg: 'lines of the log were lost' }
       this.#lostCount = 0
-      this.#waiting += `${JSON.stringify(lost)}\n`
+      this.#waiting += `${this.#shown(JSON.stringify(lost))}\n`
     }
     if (this.#piece.length > 0 || this.#waiting.length >= pieceLengthMin) this.#writePiece()
     else if (this.#waiting !== '') this.#writeLater()

@@ -27,7 +27,9 @@ import { InFlowDelay } from '../../../src/relay/in-flow-delay.js'
 import { isForRelayDomain } from '../../../src/relay/tables/recipient-standing.js'
 import { tlsWays } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { UsageError, type Arguments, type Command } from '../cli/command.js'
+import { asError, isJournal, withPriority } from '../text/journal.js'
 import { logText } from '../text/log-text.js'
+import { escapedJson } from '../text/shown-text.js'
 import { maildropOf } from './maildrop.js'
 import { descriptorSink, LogLines } from '../log/log-lines.js'
 import { answerListings, mailqOptions, mailqUsersOf } from '../cli/mailq-ports.js'
@@ -80,13 +82,20 @@ import { Figures } from '../../../src/http/figures/figures.js'
 import type { RelayFacts } from '../../../src/http/figures/problems.js'
 import { versionText } from '../cli/version.js'
 import { Retirement } from '../log/retirement.js'
+import { monotonicNow, serviceManager } from '../log/service-manager.js'
 import { sharedLimits, sharedScheduler, Shares } from '../parameters/shares.js'
 import { Stopping, stopTimeoutMsOf } from './stopping.js'
 import { hasThreadOf, placesOf, serverOf } from './server.js'
 import { postToWebhook, type WebhookState } from './webhook.js'
 import { reloaded, saidBy, tellTables, type Said } from './tables.js'
 import { behindAgents, ReplaceableTransports, transportsOf, defaultTransport } from './transports.js'
-import { parseDurationOption, parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
+import {
+  formatEndpoint,
+  parseDurationOption,
+  parseEndpoint,
+  parseWord,
+  type Endpoint,
+} from '../cli/values.js'
 
 const roomNeeded =
   'waybill: a queue takes 64 MiB of its disk at rest, and needs 64 MiB free above that to take mail\n'
@@ -452,11 +461,13 @@ async function runWith(
     await madeDirectory(directory)
   }
   // SIGKILL takes the last lines with it.
-  const lines = new LogLines(descriptorSink(2), isText ? logText : undefined)
+  const lineShown = isText ? logText : escapedJson
+  const lines = new LogLines(descriptorSink(2), isJournal() ? withPriority(lineShown) : lineShown)
   process.on('exit', () => lines.flushNow())
   // What it says there stands in the log as well.
   process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'))
   const log = pino({ level, base: null }, lines)
+  const notify = serviceManager(log)
   const options: OpenOptions = {
     ...(history === undefined ? undefined : { history }),
     transports: withLoggedAttempts(transports, log),
@@ -482,7 +493,7 @@ async function runWith(
   }
   const queuePlace = await queuePlaceOf(settings.home)
   const opened = await openHome(settings.home, options, log).catch((error: unknown) => {
-    if (isWaybillError(error, 'DISK_FULL')) process.stderr.write(roomNeeded)
+    if (isWaybillError(error, 'DISK_FULL')) process.stderr.write(asError(roomNeeded))
     throw error
   })
   const { queue, store } = opened
@@ -603,6 +614,8 @@ async function runWith(
     return watched.end()
   })
   stopping.beforeThat(await tellPlaces(settings.home, settings.places, listener.ports, log))
+  stopping.beforeThat(() => notify('STOPPING=1'))
+  notify('READY=1', `STATUS=listening on ${listener.ports.map(formatEndpoint).join(', ')}`)
   void pickup?.run()
   const takeUp = async (next: Said): Promise<void> => {
     const renewed = await transportsSaid(next)
@@ -623,6 +636,13 @@ async function runWith(
     if (policy !== undefined) tellMissingLanes(policy, retry, log)
     void tellProofs(args, next.tables.tlsPolicy, log)
   }
-  reloads.begin(() => reloaded({ args, ways: settings, readAgain, takeUp }, log))
+  reloads.begin(async () => {
+    notify('RELOADING=1', monotonicNow())
+    try {
+      return await reloaded({ args, ways: settings, readAgain, takeUp }, log)
+    } finally {
+      notify('READY=1')
+    }
+  })
   return undefined
 }
