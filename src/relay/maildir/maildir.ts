@@ -17,9 +17,10 @@ import { checkOptionNames } from '../../base/options.js'
 import type { DeliveryRequest, DeliveryResult, Outcome, Transport } from '../../delivery/transport.js'
 import { errnoOf } from '../../disk/failure.js'
 import { madeDirectory } from '../../disk/names.js'
-import { syncDirectory } from '../../disk/sync-directory.js'
+import { syncDirectory as syncNow } from '../../disk/sync-directory.js'
 import { WaybillError } from '../../errors.js'
 import { areDelimiters, delimitersWanted, splitAddress } from '../tables/address-extension.js'
+import { syncTurns } from './sync-turns.js'
 
 /** Mailboxes written at the same time for one message. */
 const writesMax = 8
@@ -268,7 +269,7 @@ async function write(path: string, header: Buffer, data: Buffer | DeliveryReques
         isFirst = false
       }
     }
-    await handle.datasync()
+    await syncTurns.inTurn(() => handle.datasync())
   } finally {
     await handle.close()
   }
@@ -289,6 +290,8 @@ function withoutReturnPath(beginning: Buffer, isWhole: boolean): readonly Buffer
   }
   return kept.length === 0 ? [beginning] : [...kept, beginning.subarray(from)]
 }
+
+const syncDirectory = (path: string): Promise<void> => syncNow(path, (sync) => syncTurns.inTurn(sync))
 
 async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {
   let doneBytes = 0

@@ -1,0 +1,64 @@
+/** How many syncs of mailboxes go on at once. */
+import { expect, test } from 'vitest'
+import { slowSyncMs, SyncTurns, threadCountOf } from '../../../src/relay/maildir/sync-turns.js'
+
+/** Syncs that end when the test says so, by a clock that it holds. */
+function stage(threadCount: number) {
+  let nowMs = 0
+  const turns = new SyncTurns(threadCount, { monotonicMs: () => nowMs })
+  const ends: (() => void)[] = []
+  const begun: number[] = []
+  const ask = (number: number, fails = false): Promise<void> => {
+    const sync = (): Promise<void> => {
+      begun.push(number)
+      return new Promise((resolve, reject) =>
+        ends.push(() => (fails ? reject(new Error('of the disk')) : resolve())),
+      )
+    }
+    return turns.inTurn(sync)
+  }
+  const endFirst = async (afterMs: number): Promise<void> => {
+    nowMs += afterMs
+    ends.shift()!()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { ask, begun, endFirst }
+}
+
+test('syncs begin in their order, as many at once as there are threads', async () => {
+  const { ask, begun, endFirst } = stage(2)
+  for (const number of [1, 2, 3, 4]) void ask(number)
+  expect(begun).toEqual([1, 2])
+  await endFirst(1)
+  expect(begun).toEqual([1, 2, 3])
+})
+
+test('a thread stays free while syncs are slow, and is used again when one is quick', async () => {
+  const { ask, begun, endFirst } = stage(2)
+  for (const number of [1, 2, 3, 4, 5]) void ask(number)
+  await endFirst(slowSyncMs + 1)
+  expect(begun).toEqual([1, 2])
+  await endFirst(0)
+  expect(begun).toEqual([1, 2, 3])
+  await endFirst(slowSyncMs)
+  expect(begun).toEqual([1, 2, 3, 4, 5])
+})
+
+test('a sync that fails makes room for the next one, also where there is one thread', async () => {
+  const { ask, begun, endFirst } = stage(1)
+  const refused = expect(ask(1, true)).rejects.toThrow('of the disk')
+  void ask(2)
+  await endFirst(slowSyncMs + 1)
+  await refused
+  expect(begun).toEqual([1, 2])
+})
+
+test.each([
+  [undefined, 4],
+  ['', 4],
+  ['many', 4],
+  ['1', 1],
+  ['16', 16],
+])('UV_THREADPOOL_SIZE %j is %i threads', (said, count) => {
+  expect(threadCountOf(said)).toBe(count)
+})
