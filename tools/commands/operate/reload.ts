@@ -12,9 +12,9 @@ export const reload: OperatingCommand = operatingCommand(
     notes:
       'The files of --tls-cert, --tls-key, --auth, --relay-domains, --aliases, --senders, --routes, --limits, --shaping,\n' +
       '--dkim, --tls-policy, --relay-auth, --webhook-secret, --http-tokens, --http-tls-cert, --http-tls-key and\n' +
-      '--scheduler-conf are read again, and of --config the parameters (-o), as SIGHUP does. If something is wrong with one of them all stays as it was. Open\n' +
-      'sessions go on. New transports of --routes begin. Other options, of the command line or of --config, take a restart, and\n' +
-      'so do the parameters that the relay names then.',
+      '--scheduler-conf are read again, and of --config the parameters (-o), as SIGHUP does. If something is wrong with one\n' +
+      'of them all stays as it was. Open sessions go on. New transports of --routes begin. Other options, of the command line\n' +
+      'or of --config, take a restart, and so do the parameters that the relay names then.',
   },
   () => undefined,
   operate,

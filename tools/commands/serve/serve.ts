@@ -82,7 +82,7 @@ import { Figures } from '../../../src/http/figures/figures.js'
 import type { RelayFacts } from '../../../src/http/figures/problems.js'
 import { versionText } from '../cli/version.js'
 import { Retirement } from '../log/retirement.js'
-import { monotonicNow, serviceManager } from '../log/service-manager.js'
+import { monotonicNow, systemdOf } from '../log/systemd.js'
 import { sharedLimits, sharedScheduler, Shares } from '../parameters/shares.js'
 import { Stopping, stopTimeoutMsOf } from './stopping.js'
 import { hasThreadOf, placesOf, serverOf } from './server.js'
@@ -467,7 +467,7 @@ async function runWith(
   // What it says there stands in the log as well.
   process.stdout.on('error', (error) => log.warn({ err: error }, 'standard output cannot be written'))
   const log = pino({ level, base: null }, lines)
-  const notify = serviceManager(log)
+  const notify = systemdOf(log)
   const options: OpenOptions = {
     ...(history === undefined ? undefined : { history }),
     transports: withLoggedAttempts(transports, log),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { serviceManager } from '../../../tools/commands/log/service-manager.js'
+import { systemdOf } from '../../../tools/commands/log/systemd.js'
 
 function newDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-notify-'))
@@ -34,7 +34,7 @@ test('messages reach systemd-notify in order, and other programs do not learn of
   const { environment, log, lines, said } = told(
     '[ "$1" = READY=1 ] && sleep 0.2; echo "$NOTIFY_SOCKET $*" >> "$SAID"',
   )
-  const notify = serviceManager(log, environment)
+  const notify = systemdOf(log, environment)
   notify('READY=1', 'STATUS=listening on 127.0.0.1:25')
   notify('STOPPING=1')
   await expect.poll(said).toBe('@x READY=1 STATUS=listening on 127.0.0.1:25\n@x STOPPING=1\n')
@@ -44,7 +44,7 @@ test('messages reach systemd-notify in order, and other programs do not learn of
 
 test('a systemd-notify that fails is a warning, once', async () => {
   const { environment, log, lines, said } = told('echo "$1" >> "$SAID"; echo no socket >&2; exit 1')
-  const notify = serviceManager(log, environment)
+  const notify = systemdOf(log, environment)
   notify('READY=1')
   notify('STOPPING=1')
   await expect.poll(said).toBe('READY=1\nSTOPPING=1\n')
@@ -55,8 +55,8 @@ test('a systemd-notify that fails is a warning, once', async () => {
 test('where no unit asks for it nothing is run', async () => {
   const { environment, log, lines, said } = told('echo "$1" >> "$SAID"')
   delete environment['NOTIFY_SOCKET']
-  serviceManager(log, environment)('READY=1')
-  const notify = serviceManager(log, { ...environment, NOTIFY_SOCKET: '@x' })
+  systemdOf(log, environment)('READY=1')
+  const notify = systemdOf(log, { ...environment, NOTIFY_SOCKET: '@x' })
   notify('STOPPING=1')
   await expect.poll(said).toBe('STOPPING=1\n')
   expect(lines).toEqual([])

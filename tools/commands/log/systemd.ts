@@ -15,7 +15,7 @@ const runMsMax = 10_000
 
 /** Takes NOTIFY_SOCKET out of the environment: programs that the relay starts do not speak for
  * it. */
-export function serviceManager(log: Logger, environment: NodeJS.ProcessEnv = process.env): Notify {
+export function systemdOf(log: Logger, environment: NodeJS.ProcessEnv = process.env): Notify {
   const { NOTIFY_SOCKET: socket } = environment
   if (socket === undefined || socket === '') return () => {}
   const env = { ...environment }
