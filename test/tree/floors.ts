@@ -78,6 +78,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'policy',
     'look',
     'store',
+    'door',
     'log',
     'parameters',
     'serve',

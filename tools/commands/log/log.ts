@@ -2,12 +2,10 @@
  * Invariant: a settled message has a line `accepted` with its client, and a line `finished` at its
  * end; a report has `reported` instead. A refused request of an operator has one line. */
 import type { Logger } from 'pino'
-import type { Accepted, ControlOptions, Queue, Submission, Transport } from '../../../src/index.js'
+import type { ControlOptions, Queue, Transport } from '../../../src/index.js'
 import type { SmtpFrontCallbacks } from '../../../src/relay/smtp-in/smtp-front.js'
-import type { SubmitPort } from '../../../src/relay/smtp-in/smtp-handlers.js'
 import { systemClock } from '../../../src/base/clock.js'
-import { QueueStarts } from '../../../src/relay/etrn.js'
-import type { InFlowDelay } from '../../../src/relay/in-flow-delay.js'
+import type { RelayDoor } from '../door/door.js'
 import { LimitedLines } from './limited-lines.js'
 import { LimitWatch, lookMs } from './limit-watch.js'
 import { SiteWatch } from './site-watch.js'
@@ -72,15 +70,6 @@ export function withLoggedAttempts(
   )
 }
 
-/** The entry of all mail into a relay. */
-export interface RelayDoor extends SubmitPort {
-  /** @param client its client, for the log @param trace its origin */
-  submit(submission: Submission, client?: object, trace?: object): Promise<Accepted>
-}
-
-/** What comes over the control socket has this client in the log. */
-export const controlClient: object = { address: 'control' }
-
 type LoggedQueue = Pick<Queue, 'on' | 'submit' | 'limits'>
 
 /** The queue, with a log of the clients that bring messages. */
@@ -106,65 +95,6 @@ export function withLoggedClients(queue: LoggedQueue, log: Logger): RelayDoor {
     },
   }
 }
-
-/** The queue, whose door starts mail that waits for a domain: ETRN. */
-export function withEtrn(port: RelayDoor, queue: Pick<Queue, 'flush'>, log: Logger): RelayDoor {
-  const starts = new QueueStarts(async (domain) => {
-    try {
-      const { messageCount } = await queue.flush({ domain })
-      log.info({ domain, messageCount }, 'ETRN: mail has been started')
-    } catch (error) {
-      log.warn({ domain, err: error }, 'ETRN: not carried out')
-    }
-  })
-  return {
-    limits: port.limits,
-    submit: (submission, client, trace) => port.submit(submission, client, trace),
-    startQueue: (domain, client) => {
-      const isBegun = starts.start(domain)
-      log.info({ domain, client, isBegun }, 'ETRN')
-    },
-  }
-}
-
-/** The door, whose answers wait for the turn of their client. */
-export const withInFlowDelay = (port: RelayDoor, flow: InFlowDelay): RelayDoor => ({
-  ...(port.startQueue === undefined ? undefined : { startQueue: port.startQueue }),
-  limits: port.limits,
-  submit: async (submission, client, trace) => {
-    const accepted = await port.submit(submission, client, trace)
-    await flow.turn((client as { readonly address?: string } | undefined)?.address ?? '')
-    return accepted
-  },
-})
-
-/** The queue, whose door adds a recipient to each message. The sender gets no reports of it, and
- * sees it nowhere. @see Postfix always_bcc */
-export const withBcc = (port: RelayDoor, bcc: () => string | undefined): RelayDoor => ({
-  limits: port.limits,
-  submit: (submission, client, trace) => {
-    const address = bcc()
-    const { recipients } = submission
-    const isThere = recipients.some(
-      (recipient) => (typeof recipient === 'string' ? recipient : recipient.address) === address,
-    )
-    if (address === undefined || isThere) return port.submit(submission, client, trace)
-    const copy = { address, notify: 'never' } as const
-    return port.submit({ ...submission, recipients: [...recipients, copy] }, client, trace)
-  },
-})
-
-/** The queue, whose door puts on hold what `holds` says of a recipient: all of the message, as in
- * Postfix. */
-export const withHold = (port: RelayDoor, holds: (recipient: string) => boolean): RelayDoor => ({
-  limits: port.limits,
-  submit: (submission, client, trace) => {
-    const hold = submission.recipients.some((recipient) =>
-      holds(typeof recipient === 'string' ? recipient : recipient.address),
-    )
-    return port.submit(hold ? { ...submission, hold } : submission, client, trace)
-  },
-})
 
 /** `reload` logs its own result; the others come with each listing. */
 const isUntold: ReadonlySet<string> = new Set(['reload', 'routes', 'written'])

@@ -14,10 +14,7 @@ import type { QueuePlace } from '../../../src/http/figures/queues.js'
 import type { Problem, RelayFacts } from '../../../src/http/figures/problems.js'
 import type { HttpPage } from '../../../src/http/wire/pages.js'
 import { newToken, soleToken, tokensIn, type Tokens } from '../../../src/http/wire/tokens.js'
-import { expandedAll } from '../../../src/relay/smtp-in/expanded-recipients.js'
 import type { Certificate } from '../../../src/relay/smtp-in/session-server.js'
-import type { Aliases } from '../../../src/relay/tables/aliases.js'
-import type { RelayDoor } from '../log/log.js'
 import { UsageError, type Arguments } from '../cli/command.js'
 import { formatEndpoint, parseEndpoint, type Endpoint } from '../cli/values.js'
 import { versionText } from '../cli/version.js'
@@ -72,19 +69,6 @@ export async function httpTablesOf(args: Arguments, tls: Certificate | undefined
     isOwn: own !== undefined,
   }
 }
-
-/** The door, behind which mail for an alias goes where the table says, as mail by SMTP does. */
-export const withAliases = (
-  port: RelayDoor,
-  aliases: () => Aliases | undefined,
-): Pick<RelayDoor, 'submit'> => ({
-  submit: (submission, client) => {
-    const table = aliases()
-    if (table === undefined) return port.submit(submission, client)
-    const recipients = expandedAll(submission.recipients, table, port.limits.recipientCountMax)
-    return port.submit({ ...submission, recipients }, client)
-  },
-})
 
 /** What an operator should know beside the queue. */
 export function factsOf(

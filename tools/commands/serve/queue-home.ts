@@ -16,8 +16,8 @@ import type { Figures } from '../../../src/http/figures/figures.js'
 import type { QueuePlace } from '../../../src/http/figures/queues.js'
 import type { StoreEvent } from '../../../src/store/statistics.js'
 import type { StoreDisk } from '../../../src/store/store-disk.js'
-import { controlClient, logEvents, withLoggedClients } from '../log/log.js'
-import { Retirement } from '../log/retirement.js'
+import { Retirement } from '../door/retirement.js'
+import { logEvents, withLoggedClients } from '../log/log.js'
 import type { Adoption } from '../store/adoption.js'
 import { withParameters } from '../cli/store-parameters.js'
 import { parseYes } from '../cli/values.js'
@@ -163,18 +163,11 @@ export async function adoptionOf(
   const { queue = '', node = queue, ttlMs } = await loadStorePlace(place)
   const onAdopted = (adopted: Queue, disk: StoreDisk): void => {
     const own = log.child({ adopted: adopted.lockKind })
-    const retirement = new Retirement(own)
     logEvents(adopted, own)
-    const logged = withLoggedClients(adopted, own)
     const figures = figuresOf(adopted)
     adopted.on('crashed', () => void figures.end())
-    controlInStore(adopted, disk, {
-      ...control,
-      problems: () => figures.problems(),
-      retire: () => retirement.retire(),
-      submit: (submission) =>
-        retirement.guard(submission, (admitted) => logged.submit(admitted, controlClient)),
-    })
+    const ownControl = { ...control, problems: () => figures.problems() }
+    controlInStore(adopted, disk, new Retirement(own).control(ownControl, withLoggedClients(adopted, own)))
   }
   const adoption = new Adoption({ url: place, queue, node, ttlMs, options, log, onAdopted })
   void adoption.run().catch((error: unknown) => log.error({ err: error }, 'no queue is adopted'))

@@ -60,20 +60,17 @@ import { withConfig, type ConfiguredArguments } from './config.js'
 import { agentOptions, clauseAgentsOf } from '../policy/agent-options.js'
 import { tellIdleClauses, tellMissingLanes } from '../policy/scheduler-conf.js'
 import { tellProofs } from './dane.js'
+import { withAliases, withBcc, withEtrn, withHold, withInFlowDelay } from '../door/door.js'
+import { Retirement } from '../door/retirement.js'
 import {
   clientWitness,
-  controlClient,
   controlWitness,
   logEvents,
-  withBcc,
-  withEtrn,
-  withHold,
-  withInFlowDelay,
   withLoggedAttempts,
   withLoggedClients,
 } from '../log/log.js'
 import { consolePages } from './console-pages.js'
-import { factsOf, firstExpiryOf, httpPlacesOf, loadHttp, withAliases } from './http.js'
+import { factsOf, firstExpiryOf, httpPlacesOf, loadHttp } from './http.js'
 import { historyOf } from '../cli/history-options.js'
 import { answerForMetrics, loadMetrics } from './metrics.js'
 import { atAddresses, checkDirectory, optionOf, tellPlaces, tryPorts, withAddresses } from './places.js'
@@ -81,7 +78,6 @@ import { reloads } from './reload.js'
 import { Figures } from '../../../src/http/figures/figures.js'
 import type { RelayFacts } from '../../../src/http/figures/problems.js'
 import { versionText } from '../cli/version.js'
-import { Retirement } from '../log/retirement.js'
 import { monotonicNow, systemdOf } from '../log/systemd.js'
 import { sharedLimits, sharedScheduler, Shares } from '../parameters/shares.js'
 import { Stopping, stopTimeoutMsOf } from './stopping.js'
@@ -560,14 +556,8 @@ async function runWith(
     adoption?.reconfigure(changeOf)
   })
   const logged = withLoggedClients(queue, log)
-  const withRetirement: ControlOptions = {
-    ...control,
-    problems: () => watched.problems(),
-    retire: () => retirement.retire(),
-    submit: (submission) =>
-      retirement.guard(submission, (admitted) => logged.submit(admitted, controlClient)),
-  }
-  await serveControlAt(settings.home, opened, withRetirement, log)
+  const ownControl = { ...control, problems: () => watched.problems() }
+  await serveControlAt(settings.home, opened, retirement.control(ownControl, logged), log)
   const copied = withBcc(logged, () => said.parameters.alwaysBcc)
   const held = withHold(copied, (recipient) => said.tables.routes.holds(recipient))
   const flow = new InFlowDelay({

@@ -1,15 +1,19 @@
 /** A relay that takes no mail any more, and delivers what it has: `waybill store drain`.
- * Invariant: nothing is accepted behind the answer to that. It is in memory only: a relay that is
- * started again takes mail. A submission whose idempotency key is known makes no message, and is
- * answered as before: its submitter would else hand the mail to another queue, a second time. */
+ * Invariant: when that command is answered, no mail is accepted any more. It is in memory only: a
+ * relay that is started again takes mail. A submission whose idempotency key is known makes no
+ * message, and is answered as before: else its submitter would hand the mail to another queue, a
+ * second time. */
 import { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import { WaybillError } from '../../../src/errors.js'
-import type { Accepted, Submission } from '../../../src/index.js'
+import type { Accepted, ControlOptions, Submission } from '../../../src/index.js'
 import { discard, isReadable } from '../../../src/engine/accept/stream-data.js'
-import type { RelayDoor } from './log.js'
+import type { RelayDoor } from './door.js'
 
 const draining = (): WaybillError => new WaybillError('QUEUE_DRAINING', 'this relay takes no mail any more')
+
+/** What comes over the control socket has this client in the log. */
+const controlClient: object = { address: 'control' }
 
 export class Retirement {
   readonly #log: Logger
@@ -33,15 +37,25 @@ export class Retirement {
     return {
       ...port,
       submit: (submission, client, trace) =>
-        this.guard(submission, (admitted) => port.submit(admitted, client, trace)),
+        this.#guard(submission, (admitted) => port.submit(admitted, client, trace)),
+    }
+  }
+
+  /** The control socket as another door, by which the relay is also retired. */
+  control(options: ControlOptions, port: RelayDoor): ControlOptions {
+    const door = this.door(port)
+    return {
+      ...options,
+      retire: () => this.retire(),
+      submit: (submission) => door.submit(submission, controlClient),
     }
   }
 
   /** @param submit is called with what may be submitted
    * @throws WaybillError QUEUE_DRAINING; as `submit` */
-  async guard<S extends Submission>(
-    submission: S,
-    submit: (admitted: S) => Promise<Accepted>,
+  async #guard(
+    submission: Submission,
+    submit: (admitted: Submission) => Promise<Accepted>,
   ): Promise<Accepted> {
     if (this.#isRetired) return this.#late(submission, submit)
     const accepted = submit(submission)
@@ -54,9 +68,9 @@ export class Retirement {
   }
 
   /** With data that nobody can read, it comes to nothing unless its key is known. */
-  async #late<S extends Submission>(
-    submission: S,
-    submit: (admitted: S) => Promise<Accepted>,
+  async #late(
+    submission: Submission,
+    submit: (admitted: Submission) => Promise<Accepted>,
   ): Promise<Accepted> {
     if (submission.idempotencyKey === undefined) throw draining()
     const data = new Readable({ read: () => void data.destroy(draining()) })

@@ -2,8 +2,7 @@
 import { expect, test } from 'vitest'
 import { aliasesIn } from '../../../src/relay/tables/aliases.js'
 import { isWaybillError } from '../../../src/errors.js'
-import type { RelayDoor } from '../../../tools/commands/log/log.js'
-import { withAliases } from '../../../tools/commands/serve/http.js'
+import { withAliases, type RelayDoor } from '../../../tools/commands/door/door.js'
 
 const client = { address: '127.0.0.1', token: 'shop' }
 const mail = { sender: 'shop@example.org', data: 'Subject: x\r\n\r\nx\r\n' }

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { Retirement } from '../../../tools/commands/log/retirement.js'
+import { Retirement } from '../../../tools/commands/door/retirement.js'
 import { codeOf, simulated, submission } from '../../engine/stage.js'
 
 test('a drained relay refuses mail, and answers for a known idempotency key as before', async () => {
