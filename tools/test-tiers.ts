@@ -34,7 +34,7 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
   ],
   /** The commands as processes, each started anew. */
   processes: [
-    'test/tools/serve/{aliases,auth,config,dane,direct,dkim,domains,http,limits,metrics,output,recipient-delimiter,reload,reload-mail,routes,scheduler-conf,senders,start,stopping,tls,tls-policy,webhook}.test.ts',
+    'test/tools/serve/{aliases,auth,config,dane,direct,dkim,domains,http,limits,metrics,output,recipient-delimiter,reload,reload-mail,routes,scheduler-conf,senders,start,stopping,submitted,tls,tls-policy,webhook}.test.ts',
     'test/tools/{end-with-reader,interrupted,said-arguments,waybill}.test.ts',
     'test/tools/log/log.test.ts',
     'test/tools/examples/{campaign,fastify-app,own-transport,tenants}.test.ts',

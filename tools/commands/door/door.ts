@@ -75,14 +75,12 @@ export const withHold = (port: RelayDoor, holds: (recipient: string) => boolean)
 })
 
 /** The door that expands aliases, as SMTP does for mail of its clients. */
-export const withAliases = (
-  port: RelayDoor,
-  aliases: () => Aliases | undefined,
-): Pick<RelayDoor, 'submit'> => ({
-  submit: (submission, client) => {
+export const withAliases = (port: RelayDoor, aliases: () => Aliases | undefined): RelayDoor => ({
+  limits: port.limits,
+  submit: async (submission, client, trace) => {
     const table = aliases()
-    if (table === undefined) return port.submit(submission, client)
+    if (table === undefined) return port.submit(submission, client, trace)
     const recipients = expandedAll(submission.recipients, table, port.limits.recipientCountMax)
-    return port.submit({ ...submission, recipients }, client)
+    return port.submit({ ...submission, recipients }, client, trace)
   },
 })

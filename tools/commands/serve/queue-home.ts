@@ -16,8 +16,9 @@ import type { Figures } from '../../../src/http/figures/figures.js'
 import type { QueuePlace } from '../../../src/http/figures/queues.js'
 import type { StoreEvent } from '../../../src/store/statistics.js'
 import type { StoreDisk } from '../../../src/store/store-disk.js'
+import type { RelayDoor } from '../door/door.js'
 import { Retirement } from '../door/retirement.js'
-import { logEvents, withLoggedClients } from '../log/log.js'
+import { logEvents } from '../log/log.js'
 import type { Adoption } from '../store/adoption.js'
 import { withParameters } from '../cli/store-parameters.js'
 import { parseYes } from '../cli/values.js'
@@ -147,16 +148,21 @@ function controlInStore(queue: Queue, disk: StoreDisk, options: ControlOptions):
   queue.on('crashed', () => server.close())
 }
 
-/** Delivers for nodes that are gone.
- * @param figuresOf an adopted queue, for its problems
- * @returns undefined without a store, or with --adopt no */
+export interface Adopting {
+  readonly options: OpenOptions
+  readonly control: ControlOptions
+  readonly log: Logger
+  /** Of an adopted queue, for its problems. */
+  readonly figuresOf: (queue: Queue) => Figures
+  /** Of mail that operators give to an adopted queue. */
+  readonly entryOf: (queue: Queue, log: Logger) => RelayDoor
+}
+
+/** Delivers for nodes that are gone. @returns undefined without a store, or with --adopt no */
 export async function adoptionOf(
   args: Arguments,
   { place, directory }: QueueHome,
-  options: OpenOptions,
-  control: ControlOptions,
-  figuresOf: (queue: Queue) => Figures,
-  log: Logger,
+  { options, control, log, figuresOf, entryOf }: Adopting,
 ): Promise<Adoption | undefined> {
   if (directory !== undefined || !parseYes('adopt', args.one('adopt') ?? 'yes')) return undefined
   const { Adoption } = await import('../store/adoption.js')
@@ -167,7 +173,7 @@ export async function adoptionOf(
     const figures = figuresOf(adopted)
     adopted.on('crashed', () => void figures.end())
     const ownControl = { ...control, problems: () => figures.problems() }
-    controlInStore(adopted, disk, new Retirement(own).control(ownControl, withLoggedClients(adopted, own)))
+    controlInStore(adopted, disk, new Retirement(own).control(ownControl, entryOf(adopted, own)))
   }
   const adoption = new Adoption({ url: place, queue, node, ttlMs, options, log, onAdopted })
   void adoption.run().catch((error: unknown) => log.error({ err: error }, 'no queue is adopted'))
