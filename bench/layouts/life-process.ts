@@ -1,5 +1,5 @@
-/** A queue of one life, in a separate process that may be killed: mail at a fixed rate or as fast
- * as it goes, part of it deferred, and what a start finds afterwards. */
+/** A queue of one life, in a separate process that may be killed. Mail comes at a fixed rate or as
+ * fast as it goes, and part of it is deferred; then it is measured what a start finds. */
 import { readFile } from 'node:fs/promises'
 import { below, seededPrng } from '../../src/base/prng.js'
 import { fixedRetry, openQueue, type Queue } from '../../src/index.js'
@@ -63,7 +63,7 @@ export interface Opened {
 export type Answer =
   { readonly kind: 'opened'; readonly opened: Opened } | { readonly kind: 'slice'; readonly slice: Slice }
 
-const attemptsDeferredMost = 3
+const attemptsDeferredMax = 3
 const segmentBytes = 64 * 1024 * 1024
 const laneSegmentBytes = 16 * 1024 * 1024
 const lookMs = 100
@@ -91,7 +91,7 @@ async function open(order: Order & { kind: 'open' }): Promise<Opened> {
         deliver: async (request) => {
           attemptCount++
           await request.data()
-          if (request.attempts < attemptsDeferredMost && below(prng, 100) < deferredPercent)
+          if (request.attempts < attemptsDeferredMax && below(prng, 100) < deferredPercent)
             return { kind: 'deferred', status: '4.0.0', reason: 'part of the mix' }
           owedCount--
           return { kind: 'delivered' }

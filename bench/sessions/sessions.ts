@@ -18,7 +18,7 @@ import { overTls } from './tls.js'
 
 const sessionCounts = [1000, 5000]
 /** Opened at once. */
-const openedMost = 50
+const openedMax = 50
 /** Memory is looked at when nothing has happened for so long. */
 const restMs = 3000
 const clientCount = 20
@@ -63,7 +63,7 @@ async function openSessions(relay: Relay, counts: readonly number[]): Promise<Ro
   try {
     for (const count of counts) {
       while (clients.length < count) {
-        const size = Math.min(openedMost, count - clients.length)
+        const size = Math.min(openedMax, count - clients.length)
         const more = await Promise.all(Array.from({ length: size }, () => Client.open(relay.port)))
         for (const [i, client] of more.entries()) await send(client, clients.length + i)
         clients.push(...more)

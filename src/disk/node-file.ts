@@ -9,7 +9,7 @@ import type { DiskFile } from './disk.js'
 import { diskFailure } from './failure.js'
 
 /** Of one call: Node counts in 31 bits, and a message may be one byte longer. */
-const callBytesMost = 2 ** 31 - 1
+const callBytesMax = 2 ** 31 - 1
 
 export class NodeFile implements DiskFile {
   readonly #calls: Calls
@@ -44,7 +44,7 @@ export class NodeFile implements DiskFile {
     while (filled < into.length) {
       const from = filled
       const count = await this.#run<number>('read', (answer) => {
-        const bytes = Math.min(into.length - from, callBytesMost)
+        const bytes = Math.min(into.length - from, callBytesMax)
         fs.read(this.#descriptor, into, from, bytes, position + from, answer)
       })
       if (count === 0) break
@@ -70,7 +70,7 @@ export class NodeFile implements DiskFile {
 
   #writeFrom(bytes: Buffer, from: number, position: number): Promise<number> {
     return this.#run<number>(this.#writeOperation, (answer) => {
-      const count = Math.min(bytes.length - from, callBytesMost)
+      const count = Math.min(bytes.length - from, callBytesMax)
       fs.write(this.#descriptor, bytes, from, count, position + from, answer)
     })
   }

@@ -27,7 +27,7 @@ export interface HistoryPage {
 }
 
 const maxDefault = 100
-const maxMost = 1000
+const entryCountMax = 1000
 const blockBytes = 1 << 20
 
 /** Where a search goes on: a file, an offset in it, and the last outcome seen. A crash may have
@@ -60,7 +60,7 @@ export async function readHistory(
 ): Promise<HistoryPage> {
   checkOptionNames(options, { max: true, after: true, signal: true })
   const { max = maxDefault, after, signal } = options
-  integerOption('max', max, 1, maxMost)
+  integerOption('max', max, 1, entryCountMax)
   signalOption(signal)
   const query = queryOf(selector)
   const from = placeOf(after)

@@ -61,11 +61,11 @@ export const notesMax = 100
 export const noteTextCharsMax = 500
 const noteBytesMost = 3 * noteTextCharsMax + 64
 /** Of the range of one recipient. */
-export const rangeBytesMost = 10
+export const rangeBytesMax = 10
 
 /** Octets that the notes of so many recipients can take in one record, for any outcomes. */
 export const notesBytesMost = (recipientCount: number): number =>
-  Math.min(notesMax, recipientCount) * noteBytesMost + rangeBytesMost * recipientCount
+  Math.min(notesMax, recipientCount) * noteBytesMost + rangeBytesMax * recipientCount
 
 /** The fields that are never given up. */
 const plainClasses = codes.map((kind) => ({ kind, relayed: undefined }))

@@ -60,7 +60,7 @@ export interface WebhookBody {
   readonly data: readonly (QueueOutcome | OutcomeGap)[]
 }
 
-const retryMsMost = 300_000
+const retryMsMax = 300_000
 const secretPattern = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 
 /** Posts until the signal is aborted, or this life of the queue is over.
@@ -76,7 +76,7 @@ export async function postOutcomes(queue: OutcomeSource, options: WebhookOptions
     const data = batch.filter((item) => item.kind === 'gap' || (kinds.has(item.kind) && isTagged(item, tags)))
     if (data.length === 0) continue
     const message = messageOf(data, consumer)
-    for (let attempt = 1, waitMs = retryMs; ; attempt++, waitMs = Math.min(2 * waitMs, retryMsMost)) {
+    for (let attempt = 1, waitMs = retryMs; ; attempt++, waitMs = Math.min(2 * waitMs, retryMsMax)) {
       const trouble = await post({ url, keys: keysNow(), authorization, timeoutMs }, message, signal)
       if (isAborted()) return
       if (trouble === undefined) {

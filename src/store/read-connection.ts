@@ -7,7 +7,7 @@ import { WaybillError } from '../errors.js'
 
 const againMs = 100
 /** Somebody waits for an answer: less patience than an owner has. */
-const patienceMsMost = 10_000
+const patienceMsMax = 10_000
 
 export class ReadConnection {
   readonly #store: Store
@@ -22,7 +22,7 @@ export class ReadConnection {
     this.#store = store
     this.#name = name
     this.#clock = clock
-    this.#patienceMs = Math.min(patienceMs, patienceMsMost)
+    this.#patienceMs = Math.min(patienceMs, patienceMsMax)
   }
 
   /** @throws WaybillError STORE_UNREACHABLE, and what the store refuses with */

@@ -44,7 +44,7 @@ export interface StoreDiskOptions extends Pick<ClaimOptions, 'queue' | 'node' | 
   readonly onEvent?: (event: StoreEvent) => void
 }
 
-const proofMsMost = 2000
+const proofMsMax = 2000
 const safetyLookMs = 10_000
 const spaceKeptMs = 5000
 /** Reads wait for a look: it is kept so many times as long as it took. */
@@ -215,7 +215,7 @@ export class StoreDisk implements Disk {
 
   async #take(onLost: ((error: WaybillError) => void) | undefined): Promise<Owned> {
     const { ttlMs, prng, onEvent, ownedCount, ...options } = this.#options
-    const proofMs = this.#options.proofMs ?? Math.min(ttlMs / 3, proofMsMost)
+    const proofMs = this.#options.proofMs ?? Math.min(ttlMs / 3, proofMsMax)
     const clock = this.#clock
     const lease = await Lease.take(
       {

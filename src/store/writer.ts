@@ -36,8 +36,8 @@ interface Work {
 }
 
 /** Asked together at the most. A deadline is for a question, however much it carries. */
-const togetherMost = 32
-const togetherBytesMost = 1024 * 1024
+const togetherMax = 32
+const togetherBytesMax = 1024 * 1024
 
 export class Writer {
   readonly #part: Part
@@ -88,7 +88,7 @@ export class Writer {
     for (const { path, write } of this.#waiting) {
       bytes += bytesOf(write)
       const isMore = count > 0
-      if (isMore && (count === togetherMost || bytes > togetherBytesMost || paths.has(path))) break
+      if (isMore && (count === togetherMax || bytes > togetherBytesMax || paths.has(path))) break
       if (isMore && !isShared(write)) break
       paths.add(path)
       count++

@@ -28,7 +28,7 @@ const senders = [
   'club@closed.example',
 ]
 const manyOneIn = 20
-const manyMost = 8
+const manyMax = 8
 
 export function fortnightOfMail(seed: number): readonly Mail[] {
   const prng = seededPrng(seed)
@@ -56,7 +56,7 @@ function drawnTime(prng: Prng): number {
 }
 
 function drawn(prng: Prng): readonly string[] {
-  const count = below(prng, manyOneIn) === 0 ? 2 + below(prng, manyMost - 1) : 1
+  const count = below(prng, manyOneIn) === 0 ? 2 + below(prng, manyMax - 1) : 1
   return [...new Set(Array.from({ length: count }, () => drawnRecipient(prng)))]
 }
 

@@ -74,13 +74,13 @@ export function marksBytesInJournal(parts: Pick<Parts, 'journal' | 'lanes'>): nu
  * @returns whether there is room for the rest, of all lanes */
 export function readyForCapture(parts: Pick<Parts, 'journal' | 'lanes' | 'options'>): boolean {
   const { journal, lanes } = parts
-  for (const lane of lanes) if (!recordsMost(parts, lane)) return false
+  for (const lane of lanes) if (!recordsSurplus(parts, lane)) return false
   const together = marksBytesInJournal(parts)
   return together === 0 || journal.room(together, 'checkpoint') === 'yes'
 }
 
 /** A record at a time: all of a lane's marks may be more than its log can have room for at once. */
-function recordsMost(parts: Pick<Parts, 'journal' | 'options'>, lane: Lane): boolean {
+function recordsSurplus(parts: Pick<Parts, 'journal' | 'options'>, lane: Lane): boolean {
   const { journal, options } = parts
   const { marks, runner, logs } = lane
   marks.passed(runner.position)

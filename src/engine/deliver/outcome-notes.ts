@@ -17,7 +17,7 @@ import { sessionOf, tlsText, type Origin } from './recipient-events.js'
 import {
   condensed,
   notesBytesMost,
-  rangeBytesMost,
+  rangeBytesMax,
   notesMax,
   type OutcomeNote,
 } from '../../record/outcome-note.js'
@@ -153,7 +153,7 @@ export const outcomeBytesMost = (recipientCount: number): number =>
 
 /** The most bytes of a deferral of so many recipients, with one status and text for all. */
 export const deferralBytesMost = (recipientCount: number): number =>
-  outcomeBytesMost(1) + rangeBytesMost * recipientCount
+  outcomeBytesMost(1) + rangeBytesMax * recipientCount
 
 /** Has the journal room for the outcomes of one more attempt, whatever they are? */
 export function canRecord(journal: Journal): boolean {

@@ -309,7 +309,7 @@ function checkAuthor(address: string | undefined): string | undefined {
 }
 
 /** The last millisecond that fits a frame's header. */
-const wallMsMost = 2 ** 48 - 1
+const wallMsMax = 2 ** 48 - 1
 
 /** A clock whose wall time fits a record, an integer from 0 on, whatever the given clock says: NaN
  * and times before 1970 are 0.
@@ -319,7 +319,7 @@ const wallMsMost = 2 ** 48 - 1
 const wholeMilliseconds = (clock: Clock): Clock => ({
   wallMs: () => {
     const wallMs = Math.floor(clock.wallMs())
-    return wallMs >= 0 ? Math.min(wallMs, wallMsMost) : 0
+    return wallMs >= 0 ? Math.min(wallMs, wallMsMax) : 0
   },
   monotonicMs: () => clock.monotonicMs(),
   after: (delayMs, callback) => clock.after(delayMs, callback),

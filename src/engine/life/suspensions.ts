@@ -35,7 +35,7 @@ export const suspendedNameBytesMax = 255
 /** Bytes of a suspension in a record, beside its names. */
 const recordBytes = 24
 /** The most bytes of all suspensions, which stand in each checkpoint. */
-const bytesMost = 32_768
+const recordBytesMax = 32_768
 
 export interface SuspensionsOptions {
   readonly clock: Clock
@@ -90,7 +90,7 @@ export class Suspensions {
   /** Is there room for it in a checkpoint, beside the others? */
   hasRoomFor(target: SuspensionTarget): boolean {
     const bytes = this.#bytes + (this.of(target) === undefined ? bytesOf(target) : 0)
-    return bytes <= Math.min(bytesMost, this.#options.segmentBytes / 8)
+    return bytes <= Math.min(recordBytesMax, this.#options.segmentBytes / 8)
   }
 
   /** From now on, in place of one of the same target. */

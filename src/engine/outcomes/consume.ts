@@ -57,7 +57,7 @@ const batchesNames: OptionNames<OutcomeBatchesRequest> = { ...requestNames, max:
 const consumersMax = 32
 const nameBytesMax = 64
 const batchMaxDefault = 100
-const batchMaxMost = 1000
+const batchCountMax = 1000
 
 /** What consuming needs of a life. */
 export interface ConsumingLife {
@@ -153,7 +153,7 @@ async function* inBatches(
 ): AsyncGenerator<readonly (QueueOutcome | OutcomeGap)[], void> {
   checkOptionNames(asked, batchesNames)
   const { max = batchMaxDefault, ...request } = asked
-  integerOption('max', max, 1, batchMaxMost)
+  integerOption('max', max, 1, batchCountMax)
   const reading = await Reading.begin(outcomes, life, request, ended)
   try {
     for (let items = await reading.items(); items.length > 0; items = await reading.items())

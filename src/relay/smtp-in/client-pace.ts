@@ -5,7 +5,7 @@
  * @see Postfix smtpd_per_request_deadline, smtpd_min_data_rate */
 
 const dataBytesPerSecondMin = 500
-const messageMsMost = 30 * 60_000
+const messageMsMax = 30 * 60_000
 
 /** Counts since the session began, and what it is at. */
 export interface SessionSight {
@@ -20,7 +20,7 @@ export interface SessionSight {
 export class ClientPace {
   readonly #requestMs: number
   #requestLeftMs: number
-  #messageLeftMs = messageMsMost
+  #messageLeftMs = messageMsMax
   #replyCount = 0
   #messageCount = 0
   #bytesRead = 0
@@ -37,7 +37,7 @@ export class ClientPace {
     const { replyCount, messageCount, bytesRead, isInData, isOurTurn } = sight
     if (replyCount !== this.#replyCount) this.#requestLeftMs = this.#requestMs
     else if (!isOurTurn) this.#requestLeftMs -= passedMs
-    if (messageCount !== this.#messageCount) this.#messageLeftMs = messageMsMost
+    if (messageCount !== this.#messageCount) this.#messageLeftMs = messageMsMax
     else if (!isOurTurn && !isInData) this.#messageLeftMs -= passedMs
     if (isInData) {
       // Behind STARTTLS the count begins again.

@@ -39,7 +39,7 @@ function nextId(): string {
 
 /** Of the time for a request, how much passes between two looks, at most so many milliseconds. */
 const lookShare = 1 / 10
-const lookMsMost = 10_000
+const lookMsMax = 10_000
 
 export class SessionServer extends SMTPServer {
   readonly #courtesyTo: CourtesyTo
@@ -74,7 +74,7 @@ export class SessionServer extends SMTPServer {
       const isBusy = this.#sessions.size * 2 > (options.maxClients ?? Infinity)
       for (const session of this.#sessions) session.look(passedMs, isBusy)
     }
-    this.#looks = setInterval(look, Math.min(lookMsMost, requestMsOf(this) * lookShare)).unref()
+    this.#looks = setInterval(look, Math.min(lookMsMax, requestMsOf(this) * lookShare)).unref()
   }
 
   /** Until the handler calls what this returns. */

@@ -27,13 +27,13 @@ export interface Verdict {
 }
 
 /** A bound above the size of any protocol here. */
-const statesMost = 3_000_000
+const stateCountDefault = 3_000_000
 
 /** @param stateCountMax reaching it is a failure, not an end
  * @throws InvariantError when there are more states */
 export function search<State>(
   { first, keyOf, stepsOf, violationOf }: Protocol<State>,
-  stateCountMax: number = statesMost,
+  stateCountMax: number = stateCountDefault,
 ): Verdict {
   const seen = new Set([keyOf(first)])
   const names = ['']

@@ -34,7 +34,7 @@ export const tagOf = (nonce: string | undefined): string =>
 
 /** Unlinked files that are removed in one question. Each that is locked meanwhile may take 200 ms,
  * together less than a deadline. */
-const reapedMost = 16
+const reapedMax = 16
 
 /** Unlinked files whose tables somebody has locked: a backup holds all tables for hours. To wait
  * for each would take longer than a deadline:
@@ -193,7 +193,7 @@ export class PgSession implements Session {
   reap({ queue, epoch }: Fence, open: readonly number[]): Promise<Answer<number>> {
     const text =
       `WITH held AS (${heldFiles})` +
-      ` SELECT waybill.reap($1, $2, $3::bigint[] || files, ${reapedMost}) + cardinality(files) FROM held`
+      ` SELECT waybill.reap($1, $2, $3::bigint[] || files, ${reapedMax}) + cardinality(files) FROM held`
     return this.#change({ text, values: [queue, epoch, open] }, ({ rows }) => Number(rows[0]?.[0]))
   }
 
