@@ -1,7 +1,8 @@
-/** Workload Q and its variations: producers submit messages, each waiting until its own is durable;
- * a transport delivers at once; the outcome is recorded durably; the message is finished. Beside
- * *rawlog*, the ceiling of this runtime, and beside other stores where they are installed. A slower
- * disk is made by a library that is compiled here from slow-sync.c. */
+/** Workload Q and its variations: whole lives of messages, of many producers. A producer submits a
+ * message and waits until it is durable; a transport delivers at once; the outcome is recorded
+ * durably; the message is finished. Beside *rawlog*, the ceiling of this runtime, and beside other
+ * stores where they are installed. A slower disk is made by a library that is compiled here from
+ * slow-sync.c. */
 import type { BenchArguments } from './bench.js'
 import { contest, shortContest, type ContestOptions } from './contest.js'
 import type { ContenderName } from './contenders/by-name.js'

@@ -1,6 +1,6 @@
-/** Ends a test run with plain lines that CI reads in any language: `failed: NAME: ERROR` for each
- * failed test, then `N passed, N failed, N skipped`. A file that cannot be loaded counts as a
- * failed test: a run that tested nothing must not look green. */
+/** Ends a test run with plain lines that CI reads in any language. They are `failed: NAME: ERROR`
+ * for each failed test, then `N passed, N failed, N skipped`. A file that cannot be loaded counts
+ * as a failed test: a run that tested nothing must not look green. */
 import type { Reporter, TestModule, SerializedError } from 'vitest/node'
 
 export default class CountReporter implements Reporter {

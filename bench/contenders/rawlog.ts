@@ -1,8 +1,8 @@
-/** *rawlog*, the ceiling of this runtime: a loop that appends a message's three records (message,
- * outcome, finish), each framed and checksummed, to a zeroed file with group commit, and keeps no
- * other state. Nothing could be read back with less. It shares nothing with src/log/: one write in
- * flight on an O_DSYNC descriptor; arrivals meanwhile are the next batch. The payloads are the
- * engine's encodings, made once.
+/** *rawlog*, the ceiling of this runtime: a loop that appends the three records of a message to a
+ * zeroed file with group commit. The records (message, outcome, finish) are framed and
+ * checksummed; it keeps no other state. Nothing could be read back with less. It shares nothing
+ * with src/log/: one write in flight on an O_DSYNC descriptor; arrivals meanwhile are the next
+ * batch. The payloads are the engine's encodings, made once.
  *
  *     │ crc 4 │ length 4 │ kind 4 │ number 4 │ payload … │ zeroes to 8
  * A batch is padded to a block. */

@@ -1,5 +1,5 @@
-/** Mail of other kinds than `relay` sends, through Waybill and Postfix in turn: many recipients,
- * signed, logged in, and to a thousand domains that are looked up. */
+/** Mail of other kinds than `relay` sends, through Waybill and Postfix in turn. It has many
+ * recipients, is signed, is logged in, or goes to a thousand domains that are looked up. */
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BenchArguments } from '../bench.js'

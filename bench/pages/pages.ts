@@ -1,6 +1,6 @@
-/** The cost of ten open pages of the console for a relay at full load: smtp-source → relay →
- * smtp-sink, in turns with and without the pages. A page is what its browser asks for: the live
- * stream, and the destinations every five seconds. */
+/** The cost of ten open pages of the console for a relay at full load. Mail goes from smtp-source
+ * through the relay to smtp-sink, in turns with and without the pages. A page is what its browser
+ * asks for: the live stream, and the destinations every five seconds. */
 import { chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,5 +1,5 @@
-/** The cost of restart positions in the log, where a start has to find them, and in a fixed place,
- * which takes a synced write each time.
+/** The cost of restart positions in the log and in a fixed place. In the log a start has to find
+ * them; a fixed place takes a synced write each time.
  *   in the log, searched   the last batch is looked for from the end of its segment
  *   in the log, limited    the same, from the write limit on, which is written rarely
  *   in a fixed place       each checkpoint writes one block, synced; a start reads that block

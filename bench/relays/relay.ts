@@ -1,4 +1,4 @@
-/** A mail relay under measurement: it takes mail by SMTP, keeps it durably as it does by default,
+/** A mail relay under measurement. It takes mail by SMTP, keeps it durably as it does by default,
  * and delivers all of it to one sink. */
 
 import { mkdirSync } from 'node:fs'

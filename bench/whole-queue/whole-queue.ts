@@ -1,5 +1,5 @@
-/** Work on a whole queue of 10^N deferred messages: every command that reads it, and a verb on a
- * part of it, alone and beside workload Q. `--to N`; 10^7 take 13 GB. */
+/** Work on a whole queue of 10^N deferred messages: every command that reads it, and a verb.
+ * The verb acts on a part of it, alone and beside workload Q. `--to N`; 10^7 take 13 GB. */
 import { join } from 'node:path'
 import type { BenchArguments } from '../bench.js'
 import type { Row } from '../output.js'

@@ -1,6 +1,6 @@
-/** Workload R, which is what embedders do: senders, 5000 recipients in 500 domains; a transport
- * reads the data, checks them, and answers a turn of the event loop later. Beside *rawlog* and
- * other stores that do the same work for each message, with data that they hold in memory.
+/** Workload R, which is what embedders do: senders, and 5000 recipients in 500 domains.
+ * A transport reads the data, checks them, and answers a turn of the event loop later. Beside
+ * *rawlog* and other stores that do the same work for each message, with data held in memory.
  *   steady   behind some seconds of 100 producers
  *   young    the first messages of an empty directory, each time in a new process */
 import { contest, shortContest, youngContest, type Variant } from '../contest.js'

@@ -1,4 +1,4 @@
-/** Loads a package when it is first used, in one step: loading it may not let anything else run,
+/** Loads a package when it is first used, in one step. Loading must not let anything else run,
  * because a simulated world has only microtasks.
  * A bundle has its packages within, and perhaps no directory of packages beside it. There the
  * package is loaded by an `import()` whose name bundlers read. */

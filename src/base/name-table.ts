@@ -1,5 +1,5 @@
-/** Members by their names: a hash table whose chains run through its members, because a Map that
- * is always filled and emptied keeps what it held (linked-list.ts).
+/** Members by their names: a hash table whose chains run through its members.
+ * Why not a Map: one that is always filled and emptied keeps what it held (linked-list.ts).
  * Invariant: a member that has left links to nothing. Nothing depends on the order in the table.
  * Its array grows to the number of members that it had at the most, and does not shrink: 8 bytes
  * for each. */

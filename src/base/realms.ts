@@ -1,7 +1,7 @@
-/** Recognizes values of another realm: those of `node:vm`, and so of Jest and of vitest's vm pools,
- * where the errors of Node are not errors of the program either.
+/** Recognizes values of another realm: those of `node:vm`, and so of Jest and of vitest's vm pools.
+ * There the errors of Node are not errors of the program either.
  * Invariant: for such a value these say what `instanceof` says for ours. Nothing else in src asks
- * `instanceof` of a class of the language (test/tree/realms.test.ts). */
+ * `instanceof` of a class of the language (test/tree/style.test.ts). */
 import { types } from 'node:util'
 
 /** An error of any realm, a DOMException of ours too. */

@@ -1,5 +1,5 @@
-/** The bytes of the write limit's file (FORMAT.md §1a): two slots, written in turn, each a block
- * that says of up to four segments how far batches may reach.
+/** The bytes of the write limit's file (FORMAT.md §1a): two slots, written in turn.
+ * A slot is a block that says of up to four segments how far batches may reach.
  * Invariant: a slot counts only beside the one that the same life wrote just before it.
  *    1. the slots are of turns 4 and 5; a batch lies below the limit of turn 5
  *    2. turn 5 rots, or a write of an earlier life comes late and replaces it

@@ -1,5 +1,5 @@
-/** A durable limit on how far the journal may have been written: a start looks for the last commit
- * below it, and not in the whole segment.
+/** A durable limit on how far the journal may have been written. A start looks for the last commit
+ * below it, not in the whole segment.
  * Invariant: a batch is written only when a limit behind its end is durable.
  *    1. limit 1 MiB
  *    2. a batch at 1.5 MiB is settled

@@ -1,6 +1,6 @@
-/** Payloads are MessagePack arrays whose fields FORMAT.md §4 lists by place: no maps, and no
- * structures that earlier records define, so any frame can be read alone. A payload may grow fields
- * at its end; a reader ignores those that it does not know. */
+/** Payloads are MessagePack arrays whose fields FORMAT.md §4 lists by place. They have no maps, and
+ * no structures that earlier records define, so any frame can be read alone. A payload may grow
+ * fields at its end; a reader ignores those that it does not know. */
 import { Packr } from 'msgpackr/pack'
 import { Unpackr } from 'msgpackr/unpack'
 import { WaybillError } from '../errors.js'

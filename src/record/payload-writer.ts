@@ -1,6 +1,6 @@
-/** MessagePack written field by field, for the records that every message has: the same bytes as
- * `encodeFields`, without arrays of fields and without a look at their types (bench/codec.ts holds
- * the numbers).
+/** Writes MessagePack field by field, for the records that every message has: the same bytes as
+ * `encodeFields`. It makes no arrays of fields and does not look at their types (bench/codec.ts
+ * holds the numbers).
  * Invariant: one payload is written at a time: to where it was aimed if there is room, else into a
  * slab. Bytes of a slab are written once, so a payload never changes. */
 

@@ -127,6 +127,23 @@ test('a file opens with a noun or with what it does, not with a question', () =>
   expect(asking).toEqual([])
 })
 
+const firstSentenceWordsMax = 25
+
+/** The first sentence, up to a point that ends a word; `e.g.` and file names end none. */
+const firstSentence = (head: string): string => /^[\s\S]*?[.](?=\s|$)/.exec(head)?.[0] ?? head
+
+test('the first sentence of a file is short', () => {
+  // A test may tell a story.
+  const files = everything.filter(({ path }) => !path.startsWith('test/'))
+  const long = files.flatMap(({ path, text }) => {
+    const head = /^(?:#!.*\n)?\/\*\*([\s\S]*?)\*\//.exec(text)?.[1] ?? ''
+    const plain = head.replace(/\n \*/g, '\n').trim()
+    const words = firstSentence(plain).split(/\s+/).length
+    return words > firstSentenceWordsMax ? [`${path}: ${words} words`] : []
+  })
+  expect(long).toEqual([])
+})
+
 const nothingNames = /(?:utils?|helpers?|managers?|misc|common)/i
 
 test('no file and no class is called by a word that names nothing', () => {
@@ -140,6 +157,16 @@ test('no file and no class is called by a word that names nothing', () => {
       .map(([, name]) => `${source.path}: ${name}`),
   )
   expect(names).toEqual([])
+})
+
+test('a bound that a constant sets is called Max', () => {
+  // Most is the most that something can come to: it is computed, or was seen.
+  const set = everything.flatMap((source) =>
+    [...codeOf(source).matchAll(/^(?:export )?const (\w*Most)\b(?:: number)? = [\d_ *+-]+$/gm)].map(
+      ([, name]) => `${source.path}: ${name}`,
+    ),
+  )
+  expect(set).toEqual([])
 })
 
 test('nothing is left to do, in brackets or not', () => {
@@ -209,11 +236,15 @@ test('every file that a page or a comment names is there', () => {
       .filter(([, file]) => !existsSync(join(root, file!)))
       .map(([, file]) => `${path}: ${file}`)
   })
-  // In a comment of the source a name without folder is one of a file anywhere in it.
+  // In a comment a name without folder is one of a file anywhere.
   const names = new Set(everything.map(({ path }) => basename(path)))
-  const inComments = sources.flatMap(({ path, text }) =>
+  const inComments = everything.flatMap(({ path, text }) =>
     [...text.matchAll(/\/\*\*[\s\S]*?\*\/|\/\/ .*/g)].flatMap(([comment]) =>
-      [...comment.matchAll(/(?<![\w./-])((?:src|test|bench|tools)\/)?((?:[\w-]+\/)*[\w-]+\.ts)\b/g)]
+      [
+        ...comment.matchAll(
+          /(?<![\w./-])((?:src|test|bench|tools)\/)?((?:[\w-]+\/)*[\w-]+(?:\.test)?\.ts)\b/g,
+        ),
+      ]
         .filter(([, top, file]) =>
           top === undefined ? !names.has(basename(file!)) : !existsSync(join(root, top + file)),
         )

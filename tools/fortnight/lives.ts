@@ -1,5 +1,5 @@
-/** Two weeks of a relay's life in seconds: the real engine on a simulated disk and clock, 50 000
- * messages, sites that are down for days, one flood and one power loss.
+/** Two weeks of a relay's life in seconds: the real engine on a simulated disk and clock.
+ * It meets 50 000 messages, sites that are down for days, one flood and one power loss.
  * Invariant: the seed is the run. Times that others see are milliseconds since the fortnight
  * began. */
 import { domainOf } from '../../src/base/mail-address.js'

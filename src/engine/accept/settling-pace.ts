@@ -1,5 +1,6 @@
-/** Decides how many submissions settle in one turn of the event loop, counted by their recipients,
- * so that mail comes in no faster than it leaves; Postfix's in_flow_delay is a pause instead. Else:
+/** Decides how many submissions settle in one turn of the event loop, so that mail comes in no
+ * faster than it leaves. They are counted by their recipients; Postfix's in_flow_delay is a pause
+ * instead. Without it:
  *    1. A hundred submitters hear in one turn that their mail is durable, and submit the next.
  *    2. In the same turn a hundred attempts are answered, the share of one submission in ten.
  *    3. Thousands of messages come to wait in memory, where the processor's caches do not reach:

@@ -1,6 +1,6 @@
-/** A start that takes the place of an earlier one and carries everything known, so that recovery
- * need not read further back: at the end of a recovery for all that it found, and later for what
- * stays active for too long. */
+/** Renews starts: a new one carries everything known, so that recovery need not read further back.
+ * A recovery does it at its end for all that it found; later it is done for each message that stays
+ * active for too long. */
 import type { ActiveMessage } from '../../active/active-message.js'
 import type { DamagedMessage } from '../../active/active-set.js'
 import { nowhere, type Position } from '../../base/position.js'

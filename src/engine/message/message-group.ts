@@ -1,5 +1,5 @@
-/** The frames of one message, encoded before they have a position: data first, then recipients'
- * frames, the envelope last, so that a reader of an envelope knows that the rest stands before it.
+/** The frames of one message, encoded before they have a position. Data come first, then frames of
+ * recipients. The envelope is last, so that its reader knows that the rest stands before it.
  * Places inside the group are distances back from the envelope. */
 import { isBytes } from '../../base/realms.js'
 import type { Position } from '../../base/position.js'

@@ -1,5 +1,5 @@
-/** The first half of a recovery, before new mail is accepted: find the journal's end, make its last
- * batch durable for certain, and begin a segment of this life's own. */
+/** The first half of a recovery, before new mail is accepted: the journal. Finds its end, makes its
+ * last batch durable for certain, and begins a segment for this life alone. */
 import type { Checkpoint } from '../../record/checkpoint.js'
 import { decodeCheckpoint, encodeCheckpoint } from '../../record/checkpoint.js'
 import type { Position } from '../../base/position.js'

@@ -1,6 +1,6 @@
-/** The second half of a recovery, while new mail is accepted: the working suffix is read, what is
- * left in it was being worked on, and each such message gets a new start that carries everything.
- * One checkpoint later they are active again.
+/** The second half of a recovery, while new mail is accepted: messages that were being worked on.
+ * They are what is left when the working suffix was read. Each gets a new start that carries
+ * everything; one checkpoint later they are active again.
  * Invariant: nothing is appended that a crash in the middle of this would make wrong; a second
  * recovery reads the same suffix and what this one appended, and comes to the same state. */
 import { nowhere, position, type Position } from '../../base/position.js'

@@ -1,5 +1,5 @@
-/** Moves messages to a lane, or to the journal: a replacement is composed, waits for room, and is
- * appended with the note that ends the message.
+/** Moves messages to a lane, or to the journal, by replacements. One is composed, waits for room,
+ * and is appended with the note that ends the message.
  * Invariants:
  *    1. The note and the report stand in one group, so no crash takes only one of them.
  *    2. The append is one step without a wait, and its room was seen in that step. */

@@ -1,7 +1,7 @@
 /** Completes the header of mail from clients that may relay, as a submission server does (RFC 6409
- * §8): adds a missing Date, Message-ID and From, and the domain of an address without one; removes
- * Bcc, Resent-Bcc, Return-Path and Content-Length, makes a field of a mailbox's `From ` line, and
- * shows senders as the world knows them. Pure.
+ * §8). Pure. It adds a missing Date, Message-ID and From, and the domain of an address without one.
+ * It removes Bcc, Resent-Bcc, Return-Path and Content-Length, makes a field of a mailbox's `From `
+ * line, and shows senders as the world knows them.
  * Invariant: nothing else of the message changes; the whole header was seen, however it came. An
  * added field stands above the others; one that is there is kept.
  * @see Postfix always_add_missing_headers, message_drop_headers, append_at_myorigin */

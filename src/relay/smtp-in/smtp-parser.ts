@@ -1,7 +1,7 @@
-/** Smtp-server's parser, with four things of ours: handlers may answer at once, dots cost nothing,
- * what came last is counted, and clients that end their lines with LF alone can end their data.
- * Invariant: the data of a message is handed on as fast as it is read, in as many pieces
- * as it came in. */
+/** Smtp-server's parser with four changes. Handlers may answer at once, dots cost nothing, what
+ * came last is counted, and clients that end their lines with LF alone can end their data.
+ * Invariant: the data of a message is handed on as fast as it is read, in as many pieces as it
+ * came in. */
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import { lineUnstuffing, unstuffed } from './dot-unstuffing.js'
 

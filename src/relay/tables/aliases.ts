@@ -1,7 +1,8 @@
-/** The table of aliases, like Postfix's virtual_alias_maps: a line is `user@example.com`, or
- * `@example.com` (users there without a line), and behind it addresses, or `@example.net` (the same
- * user there). An address without a line for its extension has the line without it, and the
- * extension is added to the addresses there. Pure.
+/** The table of aliases, like Postfix's virtual_alias_maps: from an address to other addresses. A
+ * line begins with `user@example.com`, or with `@example.com` for users there without a line.
+ * Behind that stand addresses, or `@example.net` for the same user there. An address without a
+ * line for its extension has the line without it, and the extension is added to the addresses
+ * there. Pure.
  * Invariant: an address becomes what its line says, and that what its lines say, until there is
  * none or a line names the address itself, which then is one of them. In a table that was read no
  * other way leads back:

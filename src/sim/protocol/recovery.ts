@@ -1,6 +1,6 @@
-/** Recovery, when the tail is durable: the suffix folded by the engine's own WorkingSet and
- * ActiveMessage, the lane cut, the runners and marks restored; then each message that was being
- * worked on gets a start that carries what is known.
+/** Recovery in the model of the record protocol, when the tail is durable.
+ * The engine's own WorkingSet and ActiveMessage fold the suffix; the lane is cut, runners and marks
+ * are restored; then each message that was being worked on gets a start that carries what is known.
  * Invariant: only the order of these steps is modelled here; the engine's own code
  * reads the records. */
 import { ActiveMessage } from '../../active/active-message.js'

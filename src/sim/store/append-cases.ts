@@ -1,5 +1,5 @@
-/** The cases of changes in flight: every fate of every question from the first on, alone and in
- * pairs, with a failover and a kill at many instants. */
+/** The cases of changes in flight: every fate of every question from the first on. Each comes alone
+ * and in pairs, with a failover and a kill at many instants. */
 import type { AppendCase } from './one-append.js'
 import type { Fate } from './sim-store.js'
 

@@ -1,5 +1,5 @@
-/** Messages of `mailq`, as text or as JSON, where their addresses are printable ASCII: from the
- * frame into the output, without an object on the way: half the time (bench whole-queue).
+/** Messages of `mailq` whose addresses are printable ASCII, as text or as JSON, in half the time.
+ * They go from the frame into the output, without an object on the way (bench whole-queue).
  * Invariant: it writes what `textOf` or `jsonOf` says, or nothing: then that has to be asked. What
  * is not shown is not looked at: `log verify` decodes all. */
 import type { MetMessage } from '../../../src/inspect/messages/queued-message.js'
