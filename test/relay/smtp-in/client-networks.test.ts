@@ -1,6 +1,10 @@
-/** The clients in networks that may relay. */
+/** Networks of clients: which may relay, and whose sessions are counted together. */
 import { expect, test } from 'vitest'
-import { loopbackNetworks, trustedNetworks } from '../../../src/relay/smtp-in/client-networks.js'
+import {
+  clientNetwork,
+  loopbackNetworks,
+  trustedNetworks,
+} from '../../../src/relay/smtp-in/client-networks.js'
 
 const isTrusted = trustedNetworks([
   '192.0.2.0/25',
@@ -59,4 +63,20 @@ test('this machine is what loops back', () => {
   const isHere = trustedNetworks(loopbackNetworks)
   expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].map(isHere)).toEqual([true, true, true, true])
   expect(['128.0.0.1', '::2', '192.0.2.1'].map(isHere)).toEqual([false, false, false])
+})
+
+test.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['', ''],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['2001:db8::ffff:2:3:4', '2001:db8:0:0::/64'],
+  ['2001:db8::1:2:3:4:5', '2001:db8:0:1::/64'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['::', '0:0:0:0::/64'],
+  ['::2:3:4:5:6:7:8', '0:2:3:4::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+])('%j counts as %j', (address, network) => {
+  expect(clientNetwork(address)).toBe(network)
 })
