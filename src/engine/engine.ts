@@ -79,7 +79,7 @@ export class Engine {
       onUnlinked: () => this.checkpointer.wantAgain(),
       goOn: (message) => this.#goOn(message),
       onAside: () => this.intake.wake(),
-      hopLane: (intervalMs) => this.#schedule.hopLane(intervalMs),
+      timedLane: (intervalMs) => this.#schedule.timedLane(intervalMs),
     })
     this.#schedule = new Schedule(parts, {
       checkpoint: () => this.checkpoint(),

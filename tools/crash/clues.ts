@@ -132,7 +132,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'proof-for-ever': { hunt: 'nodes', seed: 72 },
   'sent-before-its-time': { hunt: 'timed', seed: 1 },
   'terms-lost-in-lane': { hunt: 'timed', seed: 1 },
-  'hop-beyond-its-time': { hunt: 'timed', seed: 1 },
+  'lane-beyond-its-time': { hunt: 'timed', seed: 1 },
   'expiry-waits-for-retry': { hunt: 'timed', seed: 1 },
   'lifetime-of-policy': { hunt: 'timed', seed: 1 },
   'age-from-acceptance': { hunt: 'timed', seed: 1 },

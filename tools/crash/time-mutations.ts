@@ -17,9 +17,9 @@ export const timeMutations: readonly Mutation[] = [
     'terms: undefined,',
   ),
   one(
-    'hop-beyond-its-time',
+    'lane-beyond-its-time',
     'the lane of a message ends before its time',
-    'engine/schedule/hop.js',
+    'engine/schedule/timed-wait.js',
     'findLast((each) => each <= leftMs - slackMs)',
     'find((each) => each >= leftMs)',
   ),

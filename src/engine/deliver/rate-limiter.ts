@@ -12,7 +12,7 @@ import { SendingLimits, siteKey, type SlowedNexthop } from '../../policy/rate-li
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import { tagsOf } from '../../record/terms.js'
 import type { Entry, WaitingLimit } from '../../scheduler/scheduler.js'
-import { hopIntervalsMs } from '../schedule/hop.js'
+import { timedIntervalsMs } from '../schedule/timed-wait.js'
 import type { Parts } from '../life/parts.js'
 import { everyName } from '../life/suspensions.js'
 import type { Job } from './job.js'
@@ -181,7 +181,7 @@ export class RateLimiter {
     const { lanes } = this.#parts
     if ((envelope.terms?.notBefore ?? 0) > 0 || !lanes.has(place.lane)) return fresh
     const { kind, intervalMs } = lanes.get(place.lane)
-    const isHop = kind === 'retry' && hopIntervalsMs.includes(intervalMs)
+    const isHop = kind === 'retry' && timedIntervalsMs.includes(intervalMs)
     return isHop ? { kind: 'early', withinMs: intervalMs } : fresh
   }
 }

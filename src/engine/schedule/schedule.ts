@@ -7,9 +7,9 @@ import { isEarly, isOver } from '../../record/terms.js'
 import type { Parts } from '../life/parts.js'
 import { tellTrouble } from '../life/trouble.js'
 import { Expiry } from './expiry.js'
-import { HopLanes, type HopLanesOptions } from './hop-lanes.js'
+import { TimedLanes, type TimedLanesOptions } from './timed-lanes.js'
 
-export interface ScheduleOptions extends HopLanesOptions {
+export interface ScheduleOptions extends TimedLanesOptions {
   /** It waits for its time, or ends. */
   readonly postpone: (message: ActiveMessage) => void
   /** It has expired: no attempt on it begins any more. */
@@ -19,18 +19,18 @@ export interface ScheduleOptions extends HopLanesOptions {
 export class Schedule {
   readonly #parts: Parts
   readonly #options: ScheduleOptions
-  readonly #lanes: HopLanes
+  readonly #lanes: TimedLanes
   readonly #expiry: Expiry
 
   constructor(parts: Parts, options: ScheduleOptions) {
     this.#parts = parts
     this.#options = options
-    this.#lanes = new HopLanes(parts, options)
+    this.#lanes = new TimedLanes(parts, options)
     this.#expiry = new Expiry(parts, (message) => this.#expire(message))
   }
 
-  /** @throws as HopLanes.lane */
-  hopLane(intervalMs: number): Promise<Lane> {
+  /** @throws as TimedLanes.lane */
+  timedLane(intervalMs: number): Promise<Lane> {
     return this.#lanes.lane(intervalMs)
   }
 

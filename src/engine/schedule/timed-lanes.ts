@@ -1,5 +1,4 @@
-/** Lanes for messages that wait for a time: those of hop.ts, each made when the first message needs
- * it.
+/** Timed lanes: lanes for messages that wait for a time, each made when the first message needs it.
  * Invariant: nothing is appended to a lane before a durable checkpoint names it:
  *   1. a lane of 4 s is made, and a message replaced to it; its note is durable
  *   2. crash: no checkpoint names the lane, and its number is given to one of 12 days
@@ -11,25 +10,25 @@ import { isWaybillError } from '../../errors.js'
 import type { Lane } from '../../lane/lane.js'
 import { planLane } from '../../lane/lane-plan.js'
 import type { Parts } from '../life/parts.js'
-import { hopIntervalsMs } from './hop.js'
+import { timedIntervalsMs } from './timed-wait.js'
 
-export interface HopLanesOptions {
+export interface TimedLanesOptions {
   /** Settles when a checkpoint that is captured after the call is durable.
    * @throws WaybillError DISK_FULL by rejection */
   readonly checkpoint: () => Promise<void>
   readonly onLane: (lane: Lane) => void
 }
 
-export class HopLanes {
+export class TimedLanes {
   readonly #parts: Parts
-  readonly #options: HopLanesOptions
+  readonly #options: TimedLanesOptions
   readonly #ready = new Map<number, Lane>()
   /** Made, and in no durable checkpoint yet. */
   readonly #made = new Map<number, Lane>()
   /** One lane is made at a time. */
   #making: Promise<unknown> = Promise.resolve()
 
-  constructor(parts: Parts, options: HopLanesOptions) {
+  constructor(parts: Parts, options: TimedLanesOptions) {
     this.#parts = parts
     this.#options = options
   }
@@ -39,7 +38,7 @@ export class HopLanes {
    * asked for again */
   async lane(intervalMs: number): Promise<Lane> {
     let damaged: Lane | undefined
-    for (const each of hopIntervalsMs.filter((ms) => ms <= intervalMs).reverse()) {
+    for (const each of timedIntervalsMs.filter((ms) => ms <= intervalMs).reverse()) {
       const lane = this.#ready.get(each) ?? (await this.#inTurn(each))
       if (lane.damage === undefined || isWaybillError(lane.damage, 'DISK_FAILED')) return lane
       damaged ??= lane

@@ -9,7 +9,7 @@ import type { Turn } from '../../active/limit-turns.js'
 import { isWaybillError } from '../../errors.js'
 import type { Lane } from '../../lane/lane.js'
 import { isEarly, isOver, type EnvelopeTerms } from '../../record/terms.js'
-import { hopIntervalsMs, hopOf } from '../schedule/hop.js'
+import { timedIntervalsMs, timedWaitOf } from '../schedule/timed-wait.js'
 import { Finish, type FinishCallbacks } from './finish.js'
 import { ageOf, nowOf } from './message-age.js'
 import { Move, type MoveCallbacks } from './move.js'
@@ -35,7 +35,7 @@ export interface SettleCallbacks extends RoomCallbacks, FinishCallbacks, MoveCal
   /** A message is settled again later: another may be active in its place. */
   readonly onAside: () => void
   /** The lane in which a message waits until about then. */
-  readonly hopLane: (intervalMs: number) => Promise<Lane>
+  readonly timedLane: (intervalMs: number) => Promise<Lane>
 }
 
 /** `postponed`: it waits in memory for its time, or is attempted, because that has come. */
@@ -277,20 +277,20 @@ export class Settle {
   /** Makes an untrusted replacement again. A message that is due soon is started anew, and waits
    * then. */
   async #moveToItsTime(work: Work, { notBefore }: EnvelopeTerms): Promise<EndResult> {
-    const hop = hopOf(notBefore - this.#parts.clock.wallMs())
+    const wait = timedWaitOf(notBefore - this.#parts.clock.wallMs())
     const { incoming } = this.#parts.lanes
-    const lane = hop.kind === 'lane' ? await this.#callbacks.hopLane(hop.intervalMs) : incoming
+    const lane = wait.kind === 'lane' ? await this.#callbacks.timedLane(wait.intervalMs) : incoming
     return this.#move.to(work, { lane })
   }
 
   /** @param notBefore the next life knows it, too */
   async #waitUntil(work: Work, notBefore: number, warns: boolean): Promise<SettleResult> {
-    const hop = hopOf(notBefore - this.#parts.clock.wallMs())
-    if (hop.kind === 'lane') {
-      const lane = await this.#callbacks.hopLane(hop.intervalMs)
+    const wait = timedWaitOf(notBefore - this.#parts.clock.wallMs())
+    if (wait.kind === 'lane') {
+      const lane = await this.#callbacks.timedLane(wait.intervalMs)
       return this.#move.to(work, { lane, warns, changes: { notBefore } })
     }
-    this.#standAside(work.message, hop.kind === 'aside' ? Math.ceil(hop.forMs) : 1)
+    this.#standAside(work.message, wait.kind === 'aside' ? Math.ceil(wait.forMs) : 1)
     return 'postponed'
   }
 
@@ -301,29 +301,29 @@ export class Settle {
     if (isOver(message.envelope.terms, wallMs)) return this.#finish.withReport(work, waitingIn(message))
     const lookMs = Math.max(lookMsMin, ...options.retry.intervalsMs)
     const leftMs = Math.min(turn.untilMs - options.clock.monotonicMs(), lookMs)
-    const hop = hopOf(leftMs)
-    if (hop.kind === 'due' || message.turns!.isOutdated) {
+    const wait = timedWaitOf(leftMs)
+    if (wait.kind === 'due' || message.turns!.isOutdated) {
       this.#callbacks.goOn(message)
       return 'postponed'
     }
     const decision = turnDecision(facts, { ...turn, leftMs }, options.retry, options.prng)
     if (decision.kind === 'finish') return this.#finish.withReport(work, decision.expired)
     // In the lane of its deferred recipients it would miss its turn, each time.
-    const hasRoomAside = this.hasRoomAside(hop.kind === 'aside' || message.deferredCount > 0)
+    const hasRoomAside = this.hasRoomAside(wait.kind === 'aside' || message.deferredCount > 0)
     // Attempted before its turn, too: those before it may be gone.
     const standAside = (): SettleResult => {
       this.#standAside(message, Math.ceil(leftMs), () => this.#callbacks.goOn(message))
       return 'postponed'
     }
-    if (hasRoomAside && (hop.kind === 'aside' || !this.#isOld(message))) return standAside()
+    if (hasRoomAside && (wait.kind === 'aside' || !this.#isOld(message))) return standAside()
     const { delayMs, warns, expired } = decision
     if (expired.length > 0 && !giveUp(this.#parts, message, expired)) return 'no room'
-    const hopLane = (): Promise<Lane> =>
-      this.#callbacks.hopLane(hop.kind === 'lane' ? hop.intervalMs : hopIntervalsMs[0]!)
+    const timedLane = (): Promise<Lane> =>
+      this.#callbacks.timedLane(wait.kind === 'lane' ? wait.intervalMs : timedIntervalsMs[0]!)
     const result =
       message.deferredCount > 0
         ? await this.#move.to(work, { lane: lanes.forDelay(delayMs), warns })
-        : await this.#move.to(work, { lane: await hopLane() })
+        : await this.#move.to(work, { lane: await timedLane() })
     // On a full disk it has its turn all the same.
     return result === 'no room' && hasRoomAside && work.isStill() ? standAside() : result
   }
