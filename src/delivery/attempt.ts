@@ -168,7 +168,7 @@ export class Attempts<Tag> {
 
   /** It is not aborted: signals of attempts that were given up are not reused. */
   #answered(controller: AbortController | undefined): void {
-    if (controller !== undefined && this.#transport.letsGoOfSignal === true) this.#free.push(controller)
+    if (controller !== undefined && this.#transport.releasesSignal === true) this.#free.push(controller)
   }
 
   /** Attempts are given up behind one more look at the network, because timers run before it:

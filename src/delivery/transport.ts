@@ -101,7 +101,7 @@ export interface Transport {
   /** The transport does nothing with a signal after its answer, nor listens to it. Then a signal
    * that was not aborted serves the next attempt, too, which saves making one for each.
    * Default: false. */
-  readonly letsGoOfSignal?: boolean
+  readonly releasesSignal?: boolean
   /** Addresses of this machine that mail may leave from, for limits by source. Asked at every
    * delivery. Default: none. */
   readonly sources?: readonly string[] | undefined

@@ -19,10 +19,10 @@ const request = (recipients = ['a@example.net'], dataBytes = 0): DeliveryRequest
   },
 })
 
-function bench(deliver: Transport['deliver'], close?: () => void, letsGoOfSignal = false) {
+function bench(deliver: Transport['deliver'], close?: () => void, releasesSignal = false) {
   const clock = heldClock()
   const reports: [string, Report][] = []
-  const transport: Transport = { deliver, letsGoOfSignal, ...(close && { close }) }
+  const transport: Transport = { deliver, releasesSignal, ...(close && { close }) }
   const attempts = new Attempts<string>(transport, clock, (tag, report) => reports.push([tag, report]), {
     deadlineMs: 1000,
   })

@@ -53,6 +53,6 @@ export async function deliverWhole(
   try {
     return await transport.deliver(requestOf(data, more), signal)
   } finally {
-    if (transport.letsGoOfSignal === true) expect(getEventListeners(signal, 'abort')).toEqual([])
+    if (transport.releasesSignal === true) expect(getEventListeners(signal, 'abort')).toEqual([])
   }
 }

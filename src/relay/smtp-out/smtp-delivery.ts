@@ -56,7 +56,7 @@ export function smtpDelivery(sessions: OutSessions, placesOf: PlacesOf, signer?:
   const delivery = new SmtpDelivery(sessions, placesOf, signer)
   return {
     deliver: (request, signal) => delivery.deliver(request, signal),
-    letsGoOfSignal: true,
+    releasesSignal: true,
     sources: sessions.sources,
     close: () => sessions.close(),
   }

@@ -54,7 +54,7 @@ export function withLoggedAttempts(
 ): Readonly<Record<string, Transport>> {
   if (!log.isLevelEnabled('debug')) return transports
   const logged = (name: string, transport: Transport): Transport => ({
-    letsGoOfSignal: transport.letsGoOfSignal === true,
+    releasesSignal: transport.releasesSignal === true,
     get sources() {
       return transport.sources
     },

@@ -194,7 +194,7 @@ export async function transportOf(
   }
   return {
     deliver: (request, signal) => (isRelay(request.nexthop) ? toRelay : elsewhere).deliver(request, signal),
-    letsGoOfSignal: true,
+    releasesSignal: true,
     sources: toRelay.sources,
     close: () => {
       toRelay.close?.()

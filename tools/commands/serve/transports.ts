@@ -84,8 +84,8 @@ class ReplaceableTransport implements Transport {
     return this.#transport.deliver(request, signal)
   }
 
-  get letsGoOfSignal(): boolean {
-    return this.#transport.letsGoOfSignal === true
+  get releasesSignal(): boolean {
+    return this.#transport.releasesSignal === true
   }
 
   get sources(): readonly string[] | undefined {
