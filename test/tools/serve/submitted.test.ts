@@ -47,7 +47,6 @@ test('mail over the control socket goes through aliases, always_bcc and hold, as
     ['cleo@held.example', 'archive@example.net'],
   ])
   const accepted = relay.log.split('\n').filter((line) => line.includes('"msg":"accepted"'))
-  expect(
-    accepted.map((line) => (JSON.parse(line) as { readonly hold?: boolean }).hold === true).sort(),
-  ).toEqual([false, true])
+  const isHeld = (line: string): boolean => (JSON.parse(line) as { readonly hold?: boolean }).hold === true
+  expect([accepted.length, accepted.filter(isHeld).length]).toEqual([2, 1])
 })
