@@ -18,6 +18,8 @@ const reasons: Readonly<Record<string, string>> = {
   ESPIPE: 'this is no file',
   ENXIO: 'this is no file',
   EEXIST: 'something else has this name',
+  // Also our own word: `space` finds another directory under the name.
+  ESTALE: 'the directory of the queue was moved or replaced',
   EMFILE: 'this process has too many files open',
   ENFILE: 'the machine has too many files open',
 }

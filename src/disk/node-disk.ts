@@ -1,13 +1,15 @@
 /** The disk of Node: callback `node:fs` behind promises.
  * Invariant: every call is asynchronous and made once. Names are resolved below one root directory,
- * which `makeDirectory('')` creates.
+ * which `makeDirectory('')` creates; from `lock` on, below the very directory that was locked,
+ * whatever has its name (README.md, The lock).
  * Why no FileHandle: it costs an object and a promise more per call, and closes its descriptor
  * whenever it is collected. */
 import fs from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { isWaybillError } from '../errors.js'
-import { Calls } from './calls.js'
+import { Calls, type Answer } from './calls.js'
 import type { Disk, DiskFile, DiskSpace, FileStatus, LockReport, OpenMode } from './disk.js'
+import { diskFailure } from './failure.js'
 import { giveTo, fileOwnerOf, type FileOwner } from './file-owner.js'
 import { takeLock, whenReleased, type Lock } from './lock.js'
 import { NodeFile } from './node-file.js'
@@ -32,6 +34,8 @@ class NodeDisk implements Disk {
   readonly #descriptors = new Set<number>()
   readonly #locks: Lock[] = []
   #fileOwner: Promise<FileOwner | undefined> | undefined
+  /** Of the root, from `lock` on. */
+  #rootDescriptor: number | undefined
   #isAbandoned = false
 
   constructor(root: string) {
@@ -108,6 +112,7 @@ class NodeDisk implements Disk {
   }
 
   async space(): Promise<DiskSpace> {
+    await this.#checkPlace()
     const stats = await this.#calls.run<fs.StatsFs>('space', '', (answer) => fs.statfs(this.#root, answer))
     // File systems that allocate inodes as they go say 0 of 0.
     return {
@@ -117,8 +122,9 @@ class NodeDisk implements Disk {
   }
 
   async lock(path: string): Promise<LockReport> {
+    await this.#holdRoot()
     const lock = await this.#calls.run<Lock>('lock', path, (answer) => {
-      takeLock(this.#at(path)).then(
+      takeLock(`${this.#root}/${path}`).then(
         (taken) => {
           this.#locks.push(taken)
           answer(null, taken)
@@ -126,7 +132,28 @@ class NodeDisk implements Disk {
         (error: NodeJS.ErrnoException) => answer(error),
       )
     })
+    await this.#checkPlace()
     return { warnings: lock.warnings, kind: lock.kind }
+  }
+
+  /** Without /proc names are resolved by the root's path, as before the lock. */
+  async #holdRoot(): Promise<void> {
+    if (this.#rootDescriptor !== undefined) return
+    const descriptor = await this.#open('', this.#root, O_RDONLY | O_DIRECTORY)
+    if (await this.#calls.run<boolean>('lock', '', (answer) => isThere(pathOf(descriptor), answer)))
+      this.#rootDescriptor = descriptor
+  }
+
+  /** Mail in a directory without its name is not found by the next start: this life ends.
+   * @throws WaybillError DISK_FAILED when the root's path leads elsewhere */
+  async #checkPlace(): Promise<void> {
+    const descriptor = this.#rootDescriptor
+    if (descriptor === undefined) return
+    const status = (begin: (answer: Answer<fs.Stats>) => void): Promise<fs.Stats> =>
+      this.#calls.run<fs.Stats>('space', '', begin)
+    const held = await status((answer) => fs.fstat(descriptor, answer))
+    const named = await status((answer) => fs.stat(this.#root, answer))
+    if (held.ino !== named.ino || held.dev !== named.dev) throw diskFailure('space', this.#root, 'ESTALE')
   }
 
   abandon(): void {
@@ -145,7 +172,8 @@ class NodeDisk implements Disk {
   }
 
   #at(path: string): string {
-    return path === '' ? this.#root : `${this.#root}/${path}`
+    const root = this.#rootDescriptor === undefined ? this.#root : pathOf(this.#rootDescriptor)
+    return path === '' ? root : `${root}/${path}`
   }
 
   #open(path: string, absolute: string, flags: number): Promise<number> {
@@ -158,13 +186,13 @@ class NodeDisk implements Disk {
   }
 
   async #give(path: string, descriptor: number): Promise<void> {
-    const owner = await (this.#fileOwner ??= fileOwnerOf(this.#root))
+    const owner = await (this.#fileOwner ??= fileOwnerOf(this.#at('')))
     if (owner !== undefined)
       await this.#calls.runVoid('open', path, (answer) => giveTo(owner, descriptor, answer))
   }
 
   async #giveDirectory(path: string): Promise<void> {
-    const owner = await (this.#fileOwner ??= fileOwnerOf(this.#root))
+    const owner = await (this.#fileOwner ??= fileOwnerOf(this.#at('')))
     if (owner === undefined) return
     const descriptor = await this.#open(path, this.#at(path), O_RDONLY | O_DIRECTORY | noFollow)
     await this.#thenClose('open', path, descriptor, (answer) => giveTo(owner, descriptor, answer))
@@ -190,6 +218,12 @@ class NodeDisk implements Disk {
     })
   }
 }
+
+/** Leads to what the descriptor has open, also when that has another name, or none. */
+const pathOf = (descriptor: number): string => `/proc/self/fd/${descriptor}`
+
+const isThere = (path: string, answer: Answer<boolean>): void =>
+  fs.stat(path, (error) => answer(null, error === null))
 
 async function closeAll(descriptors: Iterable<number>): Promise<void> {
   const closes = Array.from(
