@@ -44,7 +44,7 @@ import {
 import type { QueueOutcome } from './record/outcome.js'
 import type { Selector } from './admin/select/selector.js'
 import { roomOf, type Room } from './engine/accept/space-watch.js'
-import { statistics, type QueueStatistics } from './admin/select/statistics.js'
+import { statistics, type QueueStatistics, type StatsOptions } from './admin/select/statistics.js'
 import type { Submission } from './engine/accept/submission.js'
 import { removeDurable } from './relay/maildrop/remove-durable.js'
 import type { DestinationSnapshot } from './scheduler/scheduler.js'
@@ -273,9 +273,9 @@ export class Queue extends Listenable {
     return drain(this.#parts.life, this.#engine.dispatch, () => this.#engine.allDurable(), options)
   }
 
-  /** A snapshot from memory: cheap enough for every second. */
-  stats(): QueueStatistics {
-    return statistics(this.#parts, this.#engine)
+  /** A snapshot from memory: every second with a choice of destinations. @throws OPTION_INVALID */
+  stats(options: StatsOptions = {}): QueueStatistics {
+    return statistics(this.#parts, this.#engine, options)
   }
 
   /** The disk's free room now. @throws WaybillError by rejection: DISK_FAILED, QUEUE_CRASHED */

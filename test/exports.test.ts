@@ -62,6 +62,31 @@ test('what its pages link to, and what its source maps map to, is in the package
   expect([...links, ...sources].filter((path) => !isThere.has(path.replace(/\/$/, '')))).toEqual([])
 })
 
+/** Programs without `skipLibCheck` compile all declarations that an entry reaches: a package without
+ * types in one of them is TS7016. */
+test('declarations that an entry reaches name no package that brings no types', () => {
+  const named = new Set<string>()
+  const reached = new Set<string>()
+  const visit = (path: string): void => {
+    if (reached.has(path)) return
+    reached.add(path)
+    const imports = readFileSync(path, 'utf8').matchAll(/(?:from |import\()['"]([^'"]+)['"]/g)
+    for (const [, name] of imports)
+      if (name!.startsWith('.')) visit(join(dirname(path), name!.replace(/\.js$/, '.d.ts')))
+      else if (!name!.startsWith('node:')) named.add(/^(?:@[^/]+\/)?[^/]+/.exec(name!)![0])
+  }
+  for (const [, target] of entries)
+    visit(join(root, (target as { readonly types: string }).types.replace(/^\.\//, '')))
+  expect(reached.size).toBeGreaterThan(100)
+  // Types that only a developer of Waybill has installed.
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly devDependencies: Readonly<Record<string, string>>
+  }
+  const withoutTypes = [...named].filter((name) => Object.hasOwn(devDependencies, `@types/${name}`))
+  expect([...named]).toContain('prom-client')
+  expect(withoutTypes).toEqual([])
+})
+
 /** A bundler that does not find a package at the head of a module gives up, or makes a file
  * that cannot start. It does not see what `createRequire` loads. */
 test('no chunk needs at its head what may be missing, and one module loads what bundlers do not see', () => {

@@ -44,6 +44,15 @@ export type {
 
 const unexplained: DeferReason = { status: '4.4.0', text: 'trouble of the site' }
 
+/** What a choice of destinations goes by. */
+export interface KnownDestination {
+  readonly transport: { readonly name: string }
+  readonly nexthop: string
+  readonly busy: number
+}
+
+const every = (): boolean => true
+
 export class Scheduler<M extends object> {
   readonly #state: SchedulerState
 
@@ -217,10 +226,13 @@ export class Scheduler<M extends object> {
   }
 
   /** All destinations that are in use, dead, or remembered; by transport, in the order of
-   * creation. */
-  *destinations(): Generator<DestinationSnapshot> {
+   * creation. @param isWanted chooses before a snapshot is made */
+  *destinations(
+    isWanted: (destination: KnownDestination) => boolean = every,
+  ): Generator<DestinationSnapshot> {
     for (const transport of this.#state.transports.values())
-      for (const destination of transport.destinations) yield destination.snapshot(this.#state.nowMs)
+      for (const destination of transport.destinations)
+        if (isWanted(destination)) yield destination.snapshot(this.#state.nowMs)
   }
 
   /** Is there something to resume? */

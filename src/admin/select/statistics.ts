@@ -1,4 +1,7 @@
-/** A snapshot of the whole queue, cheap enough to be taken every second. */
+/** A snapshot of the whole queue, from memory. It takes time for each destination that is chosen. */
+import { checkOptionNames, type OptionNames } from '../../base/options.js'
+import { destinationChoices, type DestinationChoice } from '../../engine/deliver/destinations-now.js'
+import { WaybillError } from '../../errors.js'
 import type { LaneKind } from '../../lane/lane.js'
 import { journalLog } from '../../log/journal-writer.js'
 import type { DestinationSnapshot, TransportSnapshot } from '../../scheduler/scheduler.js'
@@ -62,10 +65,25 @@ export interface QueueStatistics {
   readonly deliveries: { readonly isHeld: boolean; readonly heldMs: number }
   /** Deliveries under way beside the process limit, of each transport in use. */
   readonly transports: readonly TransportSnapshot[]
+  /** As chosen. */
   readonly destinations: readonly DestinationSnapshot[]
 }
 
-export function statistics(parts: Parts, engine: Engine): QueueStatistics {
+export interface StatsOptions {
+  /** Default: `all`. Of very many, a choice of few takes a small part of the time. */
+  readonly destinations?: DestinationChoice | undefined
+}
+
+const optionNames: OptionNames<StatsOptions> = { destinations: true }
+
+/** @throws WaybillError OPTION_INVALID */
+export function statistics(parts: Parts, engine: Engine, given: StatsOptions): QueueStatistics {
+  checkOptionNames(given, optionNames)
+  const { destinations: choice = 'all' } = given
+  if (!destinationChoices.includes(choice))
+    throw new WaybillError('OPTION_INVALID', `destinations are one of ${destinationChoices.join(', ')}`, {
+      option: 'destinations',
+    })
   const { journal, lanes, active, garbage, options } = parts
   const { durableEnd, inFlightSinceMs } = journal
   const { gate } = engine.dispatch
@@ -100,6 +118,6 @@ export function statistics(parts: Parts, engine: Engine): QueueStatistics {
     },
     deliveries: { isHeld: gate.isHolding, heldMs: gate.heldMs },
     transports: engine.dispatch.transports(),
-    destinations: engine.dispatch.destinations(),
+    destinations: engine.dispatch.destinations(choice),
   }
 }

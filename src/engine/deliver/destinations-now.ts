@@ -1,13 +1,52 @@
-/** The scheduler's destinations, with times of the wall clock. */
+/** The scheduler's destinations, with times of the wall clock, limits and suspensions.
+ * Invariant: choosing a few of very many costs a look at each, and no object. */
 import type { Clock } from '../../base/clock.js'
 import { comparableDomain } from '../../base/mail-address.js'
-import type { DestinationSnapshot } from '../../scheduler/scheduler.js'
+import type { DestinationSnapshot, KnownDestination } from '../../scheduler/scheduler.js'
 import { siteKey } from '../../policy/rate-limits.js'
 import type { LimitedSite } from './rate-limiter.js'
 import { everyName, type Suspension, type Suspensions } from '../life/suspensions.js'
 
+/** Which destinations a snapshot has: all; those with deliveries under way; those whose mail waits
+ * for a limit; none. */
+export type DestinationChoice = 'all' | 'busy' | 'limited' | 'none'
+
+export const destinationChoices = ['all', 'busy', 'limited', 'none'] as const
+
+interface Known {
+  readonly sites: Iterable<LimitedSite>
+  readonly suspensions: Suspensions
+  readonly clock: Clock
+}
+
+/** @param scheduler may have a hundred thousand: a snapshot of each would take a step of the program
+ * of tens of milliseconds */
+export function destinationsNow(
+  scheduler: { destinations(isWanted: (known: KnownDestination) => boolean): Iterable<DestinationSnapshot> },
+  { sites, suspensions, clock }: Known,
+  choice: DestinationChoice,
+): readonly DestinationSnapshot[] {
+  if (choice === 'none') return []
+  const limited = new Map<string, LimitedSite>()
+  for (const site of sites) limited.set(siteKey(site), site)
+  if (choice === 'limited' && limited.size === 0) return []
+  const isWanted = {
+    all: () => true,
+    busy: ({ busy }: KnownDestination) => busy > 0,
+    limited: ({ transport, nexthop }: KnownDestination) =>
+      limited.has(siteKey({ transport: transport.name, nexthop })),
+  }[choice]
+  const wanted = withSuspensions(
+    byWallClock(withLimits(scheduler.destinations(isWanted), limited), clock),
+    suspensions,
+  )
+  // Lines were added for what is not in use.
+  if (choice === 'all') return wanted
+  return wanted.filter(({ busy, limit }) => (choice === 'busy' ? busy > 0 : limit !== undefined))
+}
+
 /** The scheduler goes by the monotonic clock. */
-export function byWallClock(
+function byWallClock(
   destinations: Iterable<DestinationSnapshot>,
   clock: Clock,
 ): readonly DestinationSnapshot[] {
@@ -28,12 +67,10 @@ export function byWallClock(
 }
 
 /** With the limits that mail waits for. A site of which nothing else waits has a separate line. */
-export function withLimits(
+function withLimits(
   destinations: Iterable<DestinationSnapshot>,
-  sites: Iterable<LimitedSite>,
+  byKey: ReadonlyMap<string, LimitedSite>,
 ): Iterable<DestinationSnapshot> {
-  const byKey = new Map<string, LimitedSite>()
-  for (const site of sites) byKey.set(siteKey(site), site)
   if (byKey.size === 0) return destinations
   const unused = new Set(byKey.values())
   const used = [...destinations].map((destination) => {
@@ -53,7 +90,7 @@ function limitedAlone({ transport, nexthop, limit }: LimitedSite): DestinationSn
 
 /** With the state of those that an operator has suspended. What is suspended and not in use has a
  * separate line. */
-export function withSuspensions(
+function withSuspensions(
   destinations: readonly DestinationSnapshot[],
   suspensions: Suspensions,
 ): readonly DestinationSnapshot[] {

@@ -25,7 +25,7 @@ import type { SlowedNexthop } from '../../policy/rate-limits.js'
 import type { Progress } from '../accept/settling-pace.js'
 import { StartBarrier } from './start-barrier.js'
 import { requestOf, traceOf } from './delivery-request.js'
-import { byWallClock, withLimits, withSuspensions } from './destinations-now.js'
+import { destinationsNow, type DestinationChoice } from './destinations-now.js'
 import { AttemptGate } from './attempt-gate.js'
 import { RateLimiter } from './rate-limiter.js'
 import { jobOf, placeOf, type Job } from './job.js'
@@ -174,11 +174,10 @@ export class Dispatch {
   }
 
   /** Destinations in use, dead or suspended; `untilMs` by the wall clock. */
-  destinations(): readonly DestinationSnapshot[] {
+  destinations(choice: DestinationChoice = 'all'): readonly DestinationSnapshot[] {
     const { suspensions, options } = this.#parts
-    const { clock } = options
-    const known = withLimits(this.#scheduler.destinations(), this.#rateLimiter.sites(clock.monotonicMs()))
-    return withSuspensions(byWallClock(known, clock), suspensions)
+    const sites = this.#rateLimiter.sites(options.clock.monotonicMs())
+    return destinationsNow(this.#scheduler, { sites, suspensions, clock: options.clock }, choice)
   }
 
   transports(): readonly TransportSnapshot[] {

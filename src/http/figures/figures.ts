@@ -79,7 +79,7 @@ export class Figures {
     this.#file = rateFile === undefined ? undefined : new RateFile(rateFile, this.#history, onError)
     this.#startedAt = clock.wallMs()
     this.#fileAtMs = clock.monotonicMs()
-    this.#before = this.#now(queue.stats())
+    this.#before = this.#now(queue.stats({ destinations: 'none' }))
     queue.on('warning', this.#onWarning)
     this.#wait()
   }
@@ -95,7 +95,7 @@ export class Figures {
     for (const feed of this.#feeds.values()) feed.end()
     this.#traffic.end()
     this.#queue.off('warning', this.#onWarning)
-    if (!this.#queue.isCrashed) this.#count(this.#queue.stats())
+    if (!this.#queue.isCrashed) this.#count(this.#queue.stats({ destinations: 'none' }))
     await this.#file?.write(this.#clock.wallMs())
   }
 
@@ -188,7 +188,8 @@ export class Figures {
   #wait(): void {
     this.#timer = this.#clock.after(tickMs, () => {
       if (this.#queue.isCrashed) return
-      const statistics = this.#queue.stats()
+      // A relay counts always, and may have a hundred thousand destinations.
+      const statistics = this.#queue.stats({ destinations: 'busy' })
       this.#count(statistics)
       this.#lookAtStrain(statistics)
       this.#ask()

@@ -14,7 +14,7 @@ import type { Clock } from '../../base/clock.js'
 import { nexthopParts, plainAddress } from '../tables/nexthop.js'
 import {
   DnsError,
-  dnsPacket,
+  dnsMessagesReady,
   questionMessage,
   replyIn,
   type DnsData,
@@ -77,7 +77,7 @@ export class DnsClient {
   }
 
   async #asked<T extends DnsType>(type: T, name: string): Promise<DnsReply<DnsData[T]>> {
-    const loading = dnsPacket.ready()
+    const loading = dnsMessagesReady()
     if (loading !== undefined) await loading
     let error: unknown = withCode('ECONNREFUSED')
     for (let round = 0; round < tries; round++)

@@ -3,15 +3,16 @@
  * damaged, cut off or leads in a circle, says nothing. Whether an answer is proven is the
  * server's word (AD, RFC 6840 §5.7), for all of it, aliases too: the caller decides which server
  * to trust. */
-import { atFirstUse, type AtFirstUse } from '../../base/at-first-use.js'
+import { atFirstUse } from '../../base/at-first-use.js'
 import { comparableDomain } from '../../base/mail-address.js'
 import { isHostName } from '../tables/nexthop.js'
 
-/** Ready before the first question. */
-export const dnsPacket: AtFirstUse<typeof import('dns-packet')> = atFirstUse<typeof import('dns-packet')>(
-  'dns-packet',
-  () => import('dns-packet'),
-)
+/** Not exported: its package declares no types, and programs without them could not be compiled
+ * (`skipLibCheck`, which is off by default). */
+const dnsPacket = atFirstUse<typeof import('dns-packet')>('dns-packet', () => import('dns-packet'))
+
+/** To be awaited before the first question. @returns undefined: ready */
+export const dnsMessagesReady = (): Promise<void> | undefined => dnsPacket.ready()
 
 /** Data of a TLSA record, RFC 6698 §2.1. */
 export interface TlsaData {

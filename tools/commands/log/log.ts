@@ -42,7 +42,8 @@ function watchTrouble(queue: Queue, log: Logger): void {
   queue.on('dead', (event) => sites.dead(event))
   queue.on('delivered', (event) => sites.delivered(event))
   const limits = new LimitWatch(log)
-  const timer = setInterval(() => limits.look(queue.stats(), systemClock.monotonicMs()), lookMs)
+  const look = (): void => limits.look(queue.stats({ destinations: 'limited' }), systemClock.monotonicMs())
+  const timer = setInterval(look, lookMs)
   timer.unref()
   queue.once('crashed', () => clearInterval(timer))
 }

@@ -364,7 +364,7 @@ class Relay {
     const queue = this.#queue
     const flow = new InFlowDelay({
       delayMs: () => this.#ways.said.parameters.inFlowDelayMs,
-      stats: () => queue.stats(),
+      stats: () => queue.stats({ destinations: 'none' }),
       clock: systemClock,
     })
     return this.#retirement.door(withInFlowDelay(withEtrn(door, queue, this.#log), flow))
