@@ -62,8 +62,8 @@ test('what its pages link to, and what its source maps map to, is in the package
   expect([...links, ...sources].filter((path) => !isThere.has(path.replace(/\/$/, '')))).toEqual([])
 })
 
-/** Programs without `skipLibCheck` compile all declarations that an entry reaches: a package without
- * types in one of them is TS7016. */
+/** Programs without `skipLibCheck` compile all declarations that an entry reaches: a package
+ * without types in one of them is TS7016. */
 test('declarations that an entry reaches name no package that brings no types', () => {
   const named = new Set<string>()
   const reached = new Set<string>()

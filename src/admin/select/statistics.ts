@@ -1,4 +1,4 @@
-/** A snapshot of the whole queue, from memory. It takes time for each destination that is chosen. */
+/** A snapshot of the whole queue, from memory. Each destination that is chosen takes time. */
 import { checkOptionNames, type OptionNames } from '../../base/options.js'
 import { destinationChoices, type DestinationChoice } from '../../engine/deliver/destinations-now.js'
 import { WaybillError } from '../../errors.js'

@@ -19,8 +19,8 @@ interface Known {
   readonly clock: Clock
 }
 
-/** @param scheduler may have a hundred thousand: a snapshot of each would take a step of the program
- * of tens of milliseconds */
+/** @param scheduler may have a hundred thousand: snapshots of all would be a step of the program of
+ * tens of milliseconds */
 export function destinationsNow(
   scheduler: { destinations(isWanted: (known: KnownDestination) => boolean): Iterable<DestinationSnapshot> },
   { sites, suspensions, clock }: Known,
