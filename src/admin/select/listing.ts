@@ -6,6 +6,7 @@ import type { ActiveMessage } from '../../active/active-message.js'
 import { WaybillError } from '../../errors.js'
 import { holdLane, type Lane } from '../../lane/lane.js'
 import { requestOfEach } from '../../record/dsn.js'
+import { namesRecipients } from '../../record/envelope.js'
 import type { OutcomeNote } from '../../record/outcome-note.js'
 import type { Engine } from '../../engine/engine.js'
 import type { Parts } from '../../engine/life/parts.js'
@@ -112,8 +113,8 @@ export async function* selected(
   //    1. recipients of other messages are read first
   //    2. the message is deferred, and its segment is recycled
   //    3. it waits in a lane, and can no longer be matched
-  const framed = active.filter(({ envelope }) => envelope.recipientFrames.length > 0)
-  const unpins = framed.map((message) => pinForReading(parts, message))
+  const read = active.filter(({ envelope }) => !namesRecipients(envelope))
+  const unpins = read.map((message) => pinForReading(parts, message))
   const stretches = Array.from(parts.lanes)
     .filter((lane) => !lane.isRetired && isAsked(lane))
     .filter((lane) => selectsLane(selector, lane) || (selectsHeld(selector) && lane.kind === 'incoming'))

@@ -1,12 +1,12 @@
 /** A listing in pages, for clients that come back for more.
  * Invariant: a page costs a bounded time and bounded memory, however many messages the queue has
- * and however few match; a cursor is a place in a log, never a number of messages to pass over.
- * Messages that move between two pages are listed twice or not at all; all others once. */
+ * and however few match; a cursor is an id or a place in a log, never a number of messages to pass
+ * over. Messages that move between two pages are listed twice or not at all; all others once. */
 import type { Clock } from '../../base/clock.js'
+import { isMessageId, type MessageId } from '../../base/message-id.js'
 import { checkOptionNames, integerOption, signalOption } from '../../base/options.js'
 import { position, type Position } from '../../base/position.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
-import type { ActiveMessage } from '../../active/active-message.js'
 import type { Lane } from '../../lane/lane.js'
 import type { Engine } from '../../engine/engine.js'
 import type { Parts } from '../../engine/life/parts.js'
@@ -58,22 +58,25 @@ export interface ListPage {
 /** A page takes no longer than this, when something was looked at. */
 const pageMs = 200
 
-/** The place of the last message that was looked at: a page begins behind it. */
-interface Cursor {
-  readonly among: 'active' | 'waiting'
-  readonly lane: number
-  readonly at: Position
-}
+/** The last message that was looked at: a page begins behind it. An active one has its id here,
+ * because segment cleaning changes its place. */
+type Cursor =
+  | { readonly among: 'active'; readonly id: MessageId }
+  | { readonly among: 'waiting'; readonly lane: number; readonly at: Position }
 
-const cursorPattern = /^([aw])(\d{1,9})\.(\d{1,16})$/
+const waitingPattern = /^w(\d{1,9})\.(\d{1,16})$/
 
-const textOf = ({ among, lane, at }: Cursor): string => `${among[0]}${lane}.${at}`
+const textOf = (cursor: Cursor): string =>
+  cursor.among === 'active' ? `a${cursor.id}` : `w${cursor.lane}.${cursor.at}`
 
 /** @throws WaybillError OPTION_INVALID */
 function cursorIn(text: string): Cursor {
-  const [, among, lane, at] = (typeof text === 'string' && cursorPattern.exec(text)) || []
-  if (among === undefined || !Number.isSafeInteger(Number(at))) throw noCursor()
-  return { among: among === 'a' ? 'active' : 'waiting', lane: Number(lane), at: position(Number(at)) }
+  if (typeof text !== 'string') throw noCursor()
+  const id = text.slice(1)
+  if (text.startsWith('a') && isMessageId(id)) return { among: 'active', id }
+  const [, lane, at] = waitingPattern.exec(text) ?? []
+  if (lane === undefined || !Number.isSafeInteger(Number(at))) throw noCursor()
+  return { among: 'waiting', lane: Number(lane), at: position(Number(at)) }
 }
 
 const noCursor = (): WaybillError =>
@@ -212,18 +215,17 @@ class Page {
     }
   }
 
-  /** Active messages in the order of their places. */
+  /** Active messages in the order of their ids. */
   async addActive(cursor: Cursor | undefined): Promise<void> {
     if (!selectsActive(this.#selector)) return
-    const isBehind = ({ place }: ActiveMessage): boolean =>
-      cursor === undefined ||
-      place.lane > cursor.lane ||
-      (place.lane === cursor.lane && place.position > cursor.at)
-    const active = Array.from(this.#parts.active.messages())
-      .filter(isBehind)
-      .sort((a, b) => a.place.lane - b.place.lane || a.place.position - b.place.position)
-    for (const message of active) {
-      const { lane, position: at } = message.place
+    const behind = cursor?.among === 'active' ? cursor.id : ''
+    const { active } = this.#parts
+    const listed = Array.from(active.messages())
+      .filter(({ envelope }) => envelope.id > behind)
+      .sort((a, b) => (a.envelope.id < b.envelope.id ? -1 : 1))
+    for (const message of listed) {
+      // Ended, or moved to a lane, while those before it were read: nothing holds what it needs.
+      if (!active.has(message)) continue
       const unpin = pinForReading(this.#parts, message)
       try {
         await this.#look({ kind: 'active', message }, matchesActive(this.#parts, message, this.#selector))
@@ -231,7 +233,7 @@ class Page {
         unpin()
       }
       if (!this.#isFull) continue
-      this.#next = { among: 'active', lane, at }
+      this.#next = { among: 'active', id: message.envelope.id }
       return
     }
   }

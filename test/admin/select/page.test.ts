@@ -1,15 +1,20 @@
 /** Pages of a listing, dry runs, and one message with its data: on the simulated disk. */
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { ActiveSet } from '../../../src/active/active-set.js'
 import type { ListedMessage } from '../../../src/admin/select/listing.js'
 import type { PageOptions } from '../../../src/admin/select/page.js'
 import type { Selector } from '../../../src/admin/select/selector.js'
+import type { DeliveryRequest, DeliveryResult } from '../../../src/delivery/transport.js'
+import { MessageReader } from '../../../src/engine/message/message-reader.js'
 import { fixedRetry } from '../../../src/policy/fixed-retry.js'
 import {
   codeOf,
   deferred,
+  delivered,
   gate,
   mail,
   patient,
+  pause,
   simulated,
   submission,
   type Stage,
@@ -113,6 +118,74 @@ test('active messages have pages, too', async () => {
   })
 })
 
+/** A segment of other mail. */
+async function passing({ queue }: Stage): Promise<void> {
+  const data = mail('line\r\n'.repeat(640))
+  await Promise.all(Array.from({ length: 16 }, () => queue.submit(submission('eve@example.com', data))))
+}
+
+/** Messages to several recipients each, a segment apart, whose recipients are read from the log. */
+async function activeOnDisk(stage: Stage, held: ReturnType<typeof gate>, count: number): Promise<string[]> {
+  const spy = vi.spyOn(ActiveSet.prototype, 'keepRecipients').mockImplementation((message) => {
+    if (message.envelope.recipientCount > 1) message.forgetRecipients()
+  })
+  onTestFinished(() => spy.mockRestore())
+  const deliver = ({ nexthop }: DeliveryRequest): DeliveryResult | Promise<DeliveryResult> =>
+    nexthop === 'example.net' ? held.opened.then(() => delivered) : delivered
+  const queue = await stage.open({ transports: { out: { deliver } } })
+  const ids: string[] = []
+  for (let n = 0; n < count; n++) {
+    ids.push((await queue.submit(submission([`a${n}@example.net`, `b${n}@example.net`]))).id)
+    await passing(stage)
+  }
+  await stage.until('all are attempted', () => queue.stats().transports[0]?.busy === count)
+  return ids
+}
+
+/** All of it ends, and other mail comes to where it stood. */
+async function recycled(stage: Stage, held: ReturnType<typeof gate>): Promise<void> {
+  held.open()
+  await stage.queue.idle()
+  for (let n = 0; n < 3; n++) await passing(stage)
+  await pause(stage, 5000)
+}
+
+test('a listing holds what it reads of active messages whose recipients are not in memory', async () => {
+  await simulated(async (stage) => {
+    const held = gate()
+    const ids = await activeOnDisk(stage, held, 3)
+    const listed: string[] = []
+    for await (const { id } of stage.queue.list({ domain: 'example.net' })) {
+      if (listed.push(id) === 1) await recycled(stage, held)
+    }
+    expect(listed).toEqual(ids)
+  })
+})
+
+test('a page leaves out what ends while it is made, and takes it for no damage', async () => {
+  await simulated(async (stage) => {
+    const held = gate()
+    const ids = await activeOnDisk(stage, held, 3)
+    const addressees = Reflect.get(MessageReader.prototype, 'addressees') as MessageReader['addressees']
+    const first = vi.spyOn(MessageReader.prototype, 'addressees').mockImplementationOnce(async function (
+      this: MessageReader,
+      message,
+      from,
+      count,
+    ) {
+      const read = await addressees.call(this, message, from, count)
+      await recycled(stage, held)
+      return read
+    })
+    onTestFinished(() => first.mockRestore())
+    // No page takes so long.
+    const clock = vi.spyOn(stage.clock, 'monotonicMs').mockReturnValue(stage.clock.monotonicMs())
+    const { messages, damage } = await stage.queue.page()
+    clock.mockRestore()
+    expect([damage, idsOf(messages)]).toEqual([undefined, [ids[0]]])
+  })
+})
+
 test('a cursor that no page has given is refused, and nothing is taken for damage', async () => {
   await simulated(async (stage) => {
     await deferredQueue(stage, 3)
@@ -121,6 +194,8 @@ test('a cursor that no page has given is refused, and nothing is taken for damag
     const made = [
       '',
       'x1.2',
+      'a0.64',
+      'aUNKNOWN',
       'w1',
       `w${lane}.${at! + 8}`,
       `w${lane}.9000000000000000`,

@@ -225,6 +225,23 @@ test('an operator finds what is written once more', async () => {
   }, quick)
 })
 
+test('pages show each message once, whatever is written once more between two of them', async () => {
+  await simulated(async (stage) => {
+    const { options } = slowSite(stage, () => 3_600_000)
+    const queue = await stage.open(options)
+    await otherMailPasses(stage, 16)
+    const shown: string[] = []
+    let after: string | undefined
+    for (let count = 0; count === 0 || (after !== undefined && count < 10); count++) {
+      const page = await queue.page({ domain: 'slow.example' }, { max: 4, after })
+      shown.push(...page.messages.flatMap(({ recipients }) => recipients))
+      after = page.next
+      for (let n = 0; n < 12; n++) await fileful(stage)
+    }
+    expect(shown).toEqual(Array.from({ length: 16 }, (_, n) => `n${n}@slow.example`))
+  }, quick)
+})
+
 test('lives that end while mail is written once more lose none of it', async () => {
   await simulated(async (stage) => {
     const site = slowSite(stage, () => 5000)
