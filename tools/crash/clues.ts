@@ -87,6 +87,8 @@ export const clues: Readonly<Record<string, Place>> = {
   'cleaned-in-two-groups': { hunt: 'cleaned', seed: 1, op: 744 },
   'cleaned-without-pin': { hunt: 'cleaned', seed: 1 },
   'cleaned-forgets-outcomes': { hunt: 'cleaned', seed: 1, op: 543 },
+  'cleaned-forgets-terms': { hunt: 'torture', seed: 100208 },
+  'cleaned-forgets-requests': { hunt: 'torture', seed: 100012 },
   'waits-by-the-wall-clock': { hunt: 'clock is set', seed: 1 },
   'early-when-set-back-twice': { hunt: 'clock is set', seed: 1 },
   'attempted-without-room-for-outcomes': { hunt: 'random', seed: 574 },

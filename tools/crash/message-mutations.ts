@@ -185,4 +185,18 @@ export const messageMutations: readonly Mutation[] = [
     'encodeCarrying({ ...carryingNow(message), place })',
     'encodeCarrying({ place, carried: { ...carryingNow(message).carried, notes: [] } })',
   ),
+  one(
+    'cleaned-forgets-terms',
+    'a message that is written anew keeps its times and tags',
+    'engine/cleaning/segment-cleaner.js',
+    'reported: [], key: undefined }',
+    'reported: [], key: undefined, terms: undefined }',
+  ),
+  one(
+    'cleaned-forgets-requests',
+    'a message that is written anew keeps the original recipients that its sender named',
+    'engine/cleaning/segment-cleaner.js',
+    'orcpts: givenOrcpts(orcpts) }',
+    'orcpts: [] }',
+  ),
 ]

@@ -22,6 +22,7 @@ import { QueueModel } from '../model/queue-model.js'
 import { rotten } from './rot.js'
 import { randomVerbs, randomWorkload } from '../workload/random-workload.js'
 import { isConsumed } from '../workload/consumed.js'
+import { isPassedBy, passingMail, withSlowSites } from '../workload/passed-by.js'
 import { isTimed, timedMail } from '../workload/timed.js'
 import { isPlain, laterLife, varied, withOrders } from '../workload/variety.js'
 import type { Step, VerbStep, Workload } from '../workload/workload.js'
@@ -57,9 +58,10 @@ interface Bounds {
 const usual: Bounds = { crashOneIn: 8, livesMax: 10, lifeOperationsMax: 130 }
 /** Each life is that of a crowd. */
 const ofCrowds: Bounds = { crashOneIn: 80, livesMax: 3, lifeOperationsMax: 700 }
+const ofPassedMail: Bounds = { crashOneIn: 60, livesMax: 5, lifeOperationsMax: 700 }
 
-const boundsOf = ({ disturbance }: RandomPlan): Bounds =>
-  disturbance?.crowdsHold === true ? ofCrowds : usual
+const boundsOf = (seed: number, { disturbance }: RandomPlan): Bounds =>
+  disturbance?.crowdsHold === true ? ofCrowds : isPassedBy(seed) ? ofPassedMail : usual
 
 export interface RandomPlan {
   readonly order: EventOrder
@@ -71,7 +73,8 @@ export interface RandomPlan {
 /** The run of a seed. */
 export function planOf(options: RandomOptions): RandomPlan {
   const { seed, only, disk } = options
-  const drawn = askedPlan(seed, isDisturbed(seed) ? disturbedPlan(seed) : undisturbedPlan(seed))
+  const kept = isDisturbed(seed) ? disturbedPlan(seed) : undisturbedPlan(seed)
+  const drawn = askedPlan(seed, isPassedBy(seed) ? passedPlan(seed, kept) : kept)
   const asking = isTimed(seed) && drawn.disturbance === undefined ? timedPlan(seed, drawn) : drawn
   const heard = isConsumed(seed) ? { ...asking, workload: { ...asking.workload, consumes: true } } : asking
   const plan = disk === undefined ? heard : { ...heard, workload: { ...heard.workload, disk } }
@@ -85,6 +88,12 @@ function askedPlan(seed: number, plan: RandomPlan): RandomPlan {
   return asks(seed)
     ? { ...plan, workload: { ...workload, steps: asked(workload.steps, askedAt(seed, 0)) } }
     : plan
+}
+
+function passedPlan(seed: number, plan: RandomPlan): RandomPlan {
+  const prng = passedAt(seed, 0)
+  const workload = withSlowSites(plan.workload, prng)
+  return { ...plan, workload: { ...workload, steps: [...workload.steps, ...passingMail(prng, 0)] } }
 }
 
 function timedPlan(seed: number, plan: RandomPlan): RandomPlan {
@@ -131,7 +140,7 @@ export async function wholeRun(
   plan: RandomPlan,
 ): Promise<{ readonly points: readonly CrashPoint[]; readonly result: HuntResult }> {
   const { order, workload } = plan
-  const { crashOneIn } = boundsOf(plan)
+  const { crashOneIn } = boundsOf(seed, plan)
   const points: CrashPoint[] = []
   const model = new QueueModel()
   const life = await firstLife({
@@ -199,7 +208,7 @@ async function livesFrom(
   result: HuntResult,
 ): Promise<void> {
   const { order, disturbance } = plan
-  const { livesMax, lifeOperationsMax } = boundsOf(plan)
+  const { livesMax, lifeOperationsMax } = boundsOf(seed, plan)
   let point = first
   let state = firstState
   let where = firstWhere
@@ -207,7 +216,9 @@ async function livesFrom(
   const variety = at(seed, -first.n)
   const trouble = disturbanceAt(seed, -first.n)
   const requests = askedAt(seed, -first.n)
+  const passing = passedAt(seed, -first.n)
   for (let n = 1; n <= lives; n++) {
+    const others = isPassedBy(seed) ? passingMail(passing, n) : []
     const crashOp = n === lives ? Infinity : 1 + below(prng, lifeOperationsMax)
     let next: CrashPoint | undefined
     const drawn = {
@@ -218,7 +229,7 @@ async function livesFrom(
       image: state.image,
       wallMs: point.wallMs + 1 + below(prng, 3) * 700,
       looks: below(prng, 2) === 0,
-      more: asks(seed) ? asked(moreSteps(prng, n), requests) : moreSteps(prng, n),
+      more: [...(asks(seed) ? asked(moreSteps(prng, n), requests) : moreSteps(prng, n)), ...others],
       orders: ordersOf(seed, prng, variety),
     }
     const timed = { more: timedMail(seed, drawn.more), orders: timedMail(seed, drawn.orders) }
@@ -295,6 +306,9 @@ const disturbanceAt = (seed: number, n: number): Prng => at(seed ^ 0x4000_0000, 
 
 /** The same for its DSN requests. */
 const askedAt = (seed: number, n: number): Prng => at(seed ^ 0x1000_0000, n)
+
+/** The same for mail that passes it. */
+const passedAt = (seed: number, n: number): Prng => at(seed ^ 0x0040_0000, n)
 
 /** A generator for one operation of one seed. */
 export const at = (seed: number, n: number): Prng => prngAt(seed, n, 0)

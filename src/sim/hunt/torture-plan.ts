@@ -11,6 +11,7 @@ import { kindsOf } from './failing.js'
 import type { Fault } from '../disk/faults.js'
 import type { OperationKind } from '../disk/operation.js'
 import { randomIntervals, randomVerbs, randomWorkload } from '../workload/random-workload.js'
+import { isPassedBy, passingMail, withSlowSites } from '../workload/passed-by.js'
 import { isTimed, timedMail } from '../workload/timed.js'
 import { intervals, laterLife, varied } from '../workload/variety.js'
 import {
@@ -57,10 +58,13 @@ export function tortureOf(seed: number, only?: readonly number[]): HardLife[] {
   const disturbance = { ...disturbanceOf(prng), crowdsHold: false }
   const base = baseOf(prng)
   const count = livesMin + below(prng, livesMax - livesMin + 1)
-  const drawn = Array.from({ length: count }, (_, n) => ({
+  const lived = Array.from({ length: count }, (_, n) => ({
     ...hardLife(at(seed, n + 1), n, base, disturbance),
     isCopied: below(at(seed ^ 0x0800_0000, n), 8) === 0,
   }))
+  const drawn = isPassedBy(seed)
+    ? lived.map((life, n) => passedLife(life, n, at(seed ^ 0x0040_0000, n)))
+    : lived
   const timed =
     isTimed(seed) && disturbance.clock === 'still'
       ? drawn.map((life) => ({
@@ -133,6 +137,13 @@ function hardLife(
     power: drawnPower(prng, 2),
     choice: below(prng, 12),
   }
+}
+
+/** Much happens in it, and it crashes later. */
+function passedLife(life: HardLife, n: number, prng: Prng): HardLife {
+  const workload = withSlowSites(life.workload, prng)
+  const steps = [...life.steps, ...passingMail(prng, n)]
+  return { ...life, workload, steps, crashOp: life.crashOp + below(prng, 600) }
 }
 
 /** The message's, in a life. */
