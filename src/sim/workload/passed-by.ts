@@ -1,14 +1,15 @@
-/** Mail that waits for slow sites while other mail passes: whatever befalls such a run, segments are
- * cleaned in it.
- * Invariant: seeds that tests and clues name have none of it, and a separate generator draws it. */
+/** Mail that waits for slow sites while other mail passes: whatever befalls such a run, segments
+ * are cleaned in it.
+ * Invariant: seeds below 100 000 have none of it, and a separate generator draws it. So old seeds
+ * keep their meaning. */
 import { below, pick, type Prng } from '../../base/prng.js'
 import { kibibyte, type Step, type Workload } from './workload.js'
 
-/** Of the seeds above those that tests and clues name, one of seven. */
+/** One of seven, from there on. */
 export const isPassedBy = (seed: number): boolean => seed >= 100_000 && seed % 7 === 3
 
-/** The same queue with slow sites, one delivery to each at a time. Little may pass an active message
- * before its segment is cleaned. */
+/** The same queue with slow sites, one delivery to each at a time. Little may pass an active
+ * message before its segment is cleaned. */
 export const withSlowSites = (workload: Workload, prng: Prng): Workload => ({
   ...workload,
   setup: {
@@ -21,7 +22,8 @@ export const withSlowSites = (workload: Workload, prng: Prng): Workload => ({
   answerMs: 900,
 })
 
-/** Mail for many sites that have it soon. @param life its number, so that no sender is used twice */
+/** Mail for many sites that have it soon.
+ * @param life its number, so that no sender is used twice */
 export const passingMail = (prng: Prng, life: number): Step[] => {
   const count = 16 + below(prng, 24)
   const everyMs = pick(prng, [5, 20, 45])
