@@ -24,13 +24,13 @@ function counted(): () => number {
 
 test('no chain of lives breaks a promise while mail is written anew in it', async () => {
   const count = counted()
-  for (const seed of [100005, 100012, 100019, 100026])
+  for (const seed of [100012, 100019, 100033])
     expect(lines((await tortureRun({ seed })).findings)).toEqual([])
   expect(count()).toBeGreaterThan(20)
 })
 
 test('no random run breaks a promise while mail is written anew in it', async () => {
   const count = counted()
-  expect(lines((await randomRun({ seed: 100005 })).findings)).toEqual([])
+  for (const seed of [100005, 100012, 100019]) expect(lines((await randomRun({ seed })).findings)).toEqual([])
   expect(count()).toBeGreaterThan(20)
 })
