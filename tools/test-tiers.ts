@@ -72,8 +72,8 @@ export const deepTests: Readonly<Record<string, readonly string[]>> = {
 
 export const deepPatterns: readonly string[] = Object.values(deepTests).flat()
 
-/** The deep tests that do nothing but compute, and find faults of their own on each Node: CI runs
- * them on the newest, which needs two thirds of the time of Node 20. */
+/** The deep tests that do nothing but compute, and meet another order of events on each Node. CI
+ * runs them on the newest, which needs two thirds of the time of Node 20. */
 export const huntTests: readonly string[] = ['test/crash/**', 'test/backup/{thousand,under-load}.test.ts']
 
 /** Tests among the hunts that run again what a seed found: a seed is another run on another Node,
