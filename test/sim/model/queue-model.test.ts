@@ -62,6 +62,26 @@ test.each([
   },
 )
 
+test.each([
+  ['behind an attempt', true, [`${sender} forgot an attempt: 0 were made, 1 are durable`]],
+  ['without an attempt', false, []],
+])(
+  'a deferral %s that a life without room tells breaks a promise only if room was kept for its record',
+  (_, isAttempted, texts) => {
+    const model = new QueueModel()
+    const one = { id: 'M0', sender, recipients: [address] }
+    model.beginLife({ ...anyLife, isShortOfRoom: true })
+    model.asked(sender, [address], Buffer.alloc(0), 0)
+    model.settled(sender, 'M0')
+    if (isAttempted) model.attempted(attempt)
+    model.recorded('deferred', one, { appendedBytes: 10, nowMs: 0, notBeforeMs: 0, attempts: 1 })
+    model.durable(10)
+    model.beginLife(anyLife)
+    model.attempted(attempt)
+    expect(model.violations.map(({ text }) => text)).toEqual(texts)
+  },
+)
+
 test('an attempt while a synced write hangs, or in a queue of another life, breaks a promise', () => {
   const model = new QueueModel()
   model.beginLife({ ...anyLife, proofMs: 2000 })
