@@ -77,11 +77,12 @@ const destination = (nexthop: string, busy: number, todo: number): DestinationSn
 
 test('a full active queue is told with the site that fills it, again after five minutes, and its end', () => {
   const { log, lines } = logged()
-  const limits = new LimitWatch(log)
+  const limits = new LimitWatch(log, () => [destination('b.test', 1, 4), destination('slow.test', 5, 80)])
   const full = {
     ...quiet,
     activeCount: 90,
-    destinations: [destination('b.test', 1, 4), destination('slow.test', 5, 80)],
+    // Those that wait for a limit.
+    destinations: [destination('b.test', 1, 4)],
   }
   limits.look(full, 0)
   expect(lines).toEqual([])
@@ -105,7 +106,7 @@ test('a full active queue is told with the site that fills it, again after five 
 
 test('a process limit that delays mail is told; one that is reached and delays nothing is not', () => {
   const { log, lines } = logged()
-  const limits = new LimitWatch(log)
+  const limits = new LimitWatch(log, () => [])
   const withBusy = (delayedCount: number) => ({
     ...quiet,
     transports: [{ transport: 'smtp', busy: 100, processLimit: 100, delayedCount }],
@@ -132,7 +133,7 @@ test('a process limit that delays mail is told; one that is reached and delays n
 
 test('a limit on what is sent is told once, whatever sites wait for it, and so is its end', () => {
   const { log, lines } = logged()
-  const limits = new LimitWatch(log)
+  const limits = new LimitWatch(log, () => [])
   const limit = { kind: 'tag', name: 'news', count: 600, perMs: 60_000, untilMs: 90_000 } as const
   const waiting = {
     ...quiet,

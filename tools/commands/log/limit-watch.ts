@@ -27,19 +27,24 @@ interface Told {
 
 export class LimitWatch {
   readonly #log: Logger
+  readonly #all: () => Seen['destinations']
   readonly #told = new Map<string, Told>()
   readonly #rated = new Map<string, Rated>()
 
-  constructor(log: Logger) {
+  /** @param all destinations: asked for only where a line names the largest of them, because there
+   * may be many */
+  constructor(log: Logger, all: () => Seen['destinations']) {
     this.#log = log
+    this.#all = all
   }
 
-  /** @param nowMs by a clock that is not set */
+  /** @param seen its destinations are those of which mail waits for a limit
+   * @param nowMs by a clock that is not set */
   look(seen: Seen, nowMs: number): void {
     const { activeCount, activeCountMax, transports } = seen
     const counts = { activeCount, activeCountMax }
     if (this.#begins('active', activeCount >= fullShare * activeCountMax, nowMs, counts))
-      this.#log.warn({ ...counts, ...largestOf(seen) }, 'the active queue is full')
+      this.#log.warn({ ...counts, ...largestOf(this.#all()) }, 'the active queue is full')
     this.#lookAtRates(seen, nowMs)
     for (const { transport, busy, processLimit, delayedCount } of transports) {
       const fields = { transport, busy, processLimit }
@@ -94,7 +99,7 @@ const rateKey = ({ kind, name, count, perMs }: WaitingLimit, transport: string):
 const fieldsOf = ({ kind, name, count, perMs }: Rated): object => ({ kind, name, count, perMs })
 
 /** The destination with the most active mail. */
-function largestOf({ destinations }: Seen): object {
+function largestOf(destinations: Seen['destinations']): object {
   let largest = destinations[0]
   const sizeOf = ({ busy, todo }: Seen['destinations'][number]): number => busy + todo
   for (const destination of destinations)

@@ -41,7 +41,7 @@ function watchTrouble(queue: Queue, log: Logger): void {
   const sites = new SiteWatch(log, () => systemClock.monotonicMs())
   queue.on('dead', (event) => sites.dead(event))
   queue.on('delivered', (event) => sites.delivered(event))
-  const limits = new LimitWatch(log)
+  const limits = new LimitWatch(log, () => queue.stats().destinations)
   const look = (): void => limits.look(queue.stats({ destinations: 'limited' }), systemClock.monotonicMs())
   const timer = setInterval(look, lookMs)
   timer.unref()
