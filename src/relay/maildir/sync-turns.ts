@@ -1,6 +1,7 @@
 /** Bounds the syncs of mailboxes that Node's pool of threads has to do.
  * Invariant: syncs begin in the order in which they were asked for, no more at once than the pool
- * has threads. While they are slow, one thread stays free of them.
+ * has threads. Behind a slow one, or beside one that lasts, one thread stays free of them; the
+ * first ones on a disk that hangs take all.
  *    1. mailboxes lie on a slow disk, and a hundred deliveries sync their files
  *    2. the pool has one line: four syncs are under way, the others wait in it
  *    3. the journal's next write, on a fast disk, stands behind all of them: nothing is accepted
@@ -16,14 +17,21 @@ export const threadCountOf = (said: string | undefined): number => Math.max(1, N
 
 /** A sync that takes longer keeps its thread from the journal for too long, milliseconds. */
 export const slowSyncMs: number = 100
+/** So long behind a slow one others may be slow: those of directories between are quick. */
+export const slowAgainMs: number = 2000
+
+/** A sync under way. */
+interface Begun {
+  readonly atMs: number
+}
 
 export class SyncTurns {
   readonly #threadCount: number
   readonly #clock: Pick<Clock, 'monotonicMs'>
-  readonly #waiting: (() => void)[] = []
-  #count = 0
-  /** The last one was. */
-  #isSlow = false
+  readonly #waiting: ((begun: Begun) => void)[] = []
+  /** Since when each goes on, the oldest first. */
+  readonly #begun = new Set<Begun>()
+  #slowUntilMs = 0
 
   constructor(threadCount: number, clock: Pick<Clock, 'monotonicMs'> = systemClock) {
     this.#threadCount = threadCount
@@ -31,28 +39,34 @@ export class SyncTurns {
   }
 
   async inTurn<T>(sync: () => Promise<T>): Promise<T> {
-    if (this.#hasRoom) this.#count++
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    const beganMs = this.#clock.monotonicMs()
+    const begun = this.#hasRoom
+      ? this.#begin()
+      : await new Promise<Begun>((begin) => this.#waiting.push(begin))
     try {
       return await sync()
     } finally {
-      this.#isSlow = this.#clock.monotonicMs() - beganMs > slowSyncMs
-      this.#count--
+      const nowMs = this.#clock.monotonicMs()
+      if (nowMs - begun.atMs > slowSyncMs) this.#slowUntilMs = nowMs + slowAgainMs
+      this.#begun.delete(begun)
       this.#beginNext()
     }
   }
 
+  #begin(): Begun {
+    const begun = { atMs: this.#clock.monotonicMs() }
+    this.#begun.add(begun)
+    return begun
+  }
+
   get #hasRoom(): boolean {
-    const countMax = this.#isSlow ? Math.max(1, this.#threadCount - 1) : this.#threadCount
-    return this.#count < countMax
+    const nowMs = this.#clock.monotonicMs()
+    const [oldest] = this.#begun
+    const isSlow = nowMs < this.#slowUntilMs || (oldest !== undefined && nowMs - oldest.atMs > slowSyncMs)
+    return this.#begun.size < (isSlow ? Math.max(1, this.#threadCount - 1) : this.#threadCount)
   }
 
   #beginNext(): void {
-    while (this.#waiting.length > 0 && this.#hasRoom) {
-      this.#count++
-      this.#waiting.shift()!()
-    }
+    while (this.#waiting.length > 0 && this.#hasRoom) this.#waiting.shift()!(this.#begin())
   }
 }
 

@@ -1,6 +1,6 @@
 /** How many syncs of mailboxes go on at once. */
 import { expect, test } from 'vitest'
-import { slowSyncMs, SyncTurns, threadCountOf } from '../../../src/relay/maildir/sync-turns.js'
+import { slowAgainMs, slowSyncMs, SyncTurns, threadCountOf } from '../../../src/relay/maildir/sync-turns.js'
 
 /** Syncs that end when the test says so, by a clock that it holds. */
 function stage(threadCount: number) {
@@ -17,12 +17,13 @@ function stage(threadCount: number) {
     }
     return turns.inTurn(sync)
   }
+  const pass = (ms: number): void => void (nowMs += ms)
   const endFirst = async (afterMs: number): Promise<void> => {
     nowMs += afterMs
     ends.shift()!()
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return { ask, begun, endFirst }
+  return { ask, begun, endFirst, pass }
 }
 
 test('syncs begin in their order, as many at once as there are threads', async () => {
@@ -33,7 +34,7 @@ test('syncs begin in their order, as many at once as there are threads', async (
   expect(begun).toEqual([1, 2, 3])
 })
 
-test('a thread stays free while syncs are slow, and is used again when one is quick', async () => {
+test('a thread stays free behind a slow sync, also where quick ones lie between', async () => {
   const { ask, begun, endFirst } = stage(2)
   for (const number of [1, 2, 3, 4, 5]) void ask(number)
   await endFirst(slowSyncMs + 1)
@@ -41,7 +42,30 @@ test('a thread stays free while syncs are slow, and is used again when one is qu
   await endFirst(0)
   expect(begun).toEqual([1, 2, 3])
   await endFirst(slowSyncMs)
-  expect(begun).toEqual([1, 2, 3, 4, 5])
+  expect(begun).toEqual([1, 2, 3, 4])
+})
+
+test.each([
+  [slowAgainMs - 1, [1, 2]],
+  [slowAgainMs, [1, 2, 3]],
+])('%i ms behind the last slow sync these have begun: %j', async (ms, numbers) => {
+  const { ask, begun, endFirst, pass } = stage(2)
+  void ask(1)
+  await endFirst(slowSyncMs + 1)
+  pass(ms)
+  void ask(2)
+  void ask(3)
+  expect(begun).toEqual(numbers)
+})
+
+test('a sync that lasts leaves a thread to others before it has ended', async () => {
+  const { ask, begun, endFirst, pass } = stage(3)
+  void ask(1)
+  pass(slowSyncMs + 1)
+  for (const number of [2, 3]) void ask(number)
+  expect(begun).toEqual([1, 2])
+  await endFirst(0)
+  expect(begun).toEqual([1, 2, 3])
 })
 
 test('a sync that fails makes room for the next one, also where there is one thread', async () => {
