@@ -123,15 +123,17 @@ class NodeDisk implements Disk {
 
   async lock(path: string): Promise<LockReport> {
     await this.#holdRoot()
-    const lock = await this.#calls.run<Lock>('lock', path, (answer) => {
-      takeLock(`${this.#root}/${path}`).then(
-        (taken) => {
-          this.#locks.push(taken)
-          answer(null, taken)
-        },
-        (error: NodeJS.ErrnoException) => answer(error),
-      )
-    })
+    const lock = await this.#calls
+      .run<Lock>('lock', path, (answer) => {
+        takeLock(`${this.#root}/${path}`).then(
+          (taken) => {
+            this.#locks.push(taken)
+            answer(null, taken)
+          },
+          (error: NodeJS.ErrnoException) => answer(error),
+        )
+      })
+      .catch((error: unknown) => this.#withoutRoot(error))
     await this.#checkPlace()
     return { warnings: lock.warnings, kind: lock.kind }
   }
@@ -142,6 +144,18 @@ class NodeDisk implements Disk {
     const descriptor = await this.#open('', this.#root, O_RDONLY | O_DIRECTORY)
     if (await this.#calls.run<boolean>('lock', '', (answer) => isThere(pathOf(descriptor), answer)))
       this.#rootDescriptor = descriptor
+    else await this.#close(descriptor)
+  }
+
+  /** Another process has the lock, which may be waited for: meanwhile the directory may be
+   * replaced. */
+  async #withoutRoot(error: unknown): Promise<never> {
+    const descriptor = this.#rootDescriptor
+    if (descriptor !== undefined && this.#locks.length === 0) {
+      this.#rootDescriptor = undefined
+      await this.#close(descriptor)
+    }
+    throw error
   }
 
   /** Mail in a directory without its name is not found by the next start: this life ends.
@@ -149,11 +163,11 @@ class NodeDisk implements Disk {
   async #checkPlace(): Promise<void> {
     const descriptor = this.#rootDescriptor
     if (descriptor === undefined) return
-    const status = (begin: (answer: Answer<fs.Stats>) => void): Promise<fs.Stats> =>
-      this.#calls.run<fs.Stats>('space', '', begin)
-    const held = await status((answer) => fs.fstat(descriptor, answer))
-    const named = await status((answer) => fs.stat(this.#root, answer))
-    if (held.ino !== named.ino || held.dev !== named.dev) throw diskFailure('space', this.#root, 'ESTALE')
+    const held = await this.#calls.run<fs.Stats>('space', '', (answer) => fs.fstat(descriptor, answer))
+    const named = await this.#calls.run<fs.Stats | undefined>('space', '', (answer) => {
+      fs.stat(this.#root, (error, stats) => answer(isNowhere(error) ? null : error, stats))
+    })
+    if (held.ino !== named?.ino || held.dev !== named.dev) throw diskFailure('space', this.#root, 'ESTALE')
   }
 
   abandon(): void {
@@ -203,6 +217,10 @@ class NodeDisk implements Disk {
     await this.#thenClose('syncDirectory', path, descriptor, (answer) => fs.fsync(descriptor, answer))
   }
 
+  #close(descriptor: number): Promise<void> {
+    return this.#thenClose('close', '', descriptor, (answer) => answer(null))
+  }
+
   /** A call on a descriptor, which is closed whatever comes of it. */
   #thenClose(
     operation: string,
@@ -221,6 +239,9 @@ class NodeDisk implements Disk {
 
 /** Leads to what the descriptor has open, also when that has another name, or none. */
 const pathOf = (descriptor: number): string => `/proc/self/fd/${descriptor}`
+
+const isNowhere = (error: NodeJS.ErrnoException | null): boolean =>
+  error?.code === 'ENOENT' || error?.code === 'ENOTDIR'
 
 const isThere = (path: string, answer: Answer<boolean>): void =>
   fs.stat(path, (error) => answer(null, error === null))

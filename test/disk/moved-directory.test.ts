@@ -51,6 +51,14 @@ test('what is made, renamed and listed is in the locked directory', async () => 
 
 test.each([
   ['replaced', replaced],
+  ['moved away', (): Promise<void> => rename(root, join(parent, 'old'))],
+  [
+    'replaced by a file',
+    async (): Promise<void> => {
+      await rename(root, join(parent, 'old'))
+      await writeFile(root, '')
+    },
+  ],
   [
     'moved behind a link to another one',
     async (): Promise<void> => {
@@ -88,4 +96,14 @@ test('a link that is made anew to the same directory changes nothing', async () 
   await symlink(join(parent, 'other'), link)
   expect(await behind.space()).toMatchObject({ freeBytes: expect.any(Number) as number })
   behind.abandon()
+})
+
+test('a lock that is waited for is that of the directory which has the name then', async () => {
+  const next = nodeDisk(root)
+  await expect(next.lock('lock')).rejects.toMatchObject({ code: 'QUEUE_LOCKED' })
+  await replaced()
+  await next.lock('lock')
+  await write(next, 'mail', Buffer.from('of the second owner'))
+  expect(await readdir(root)).toEqual(['lock', 'mail'])
+  next.abandon()
 })
