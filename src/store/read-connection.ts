@@ -42,9 +42,10 @@ export class ReadConnection {
       if (answer.kind !== 'unknown') return answer
       if (session.kind === 'done') session.value.close()
       this.#session = undefined
+      if (!this.#isClosed) await pause(this.#clock, againMs, undefined)
+      // `close` may come meanwhile, and closes no connection that is made behind it.
       if (this.#isClosed || this.#clock.monotonicMs() - startedMs >= this.#patienceMs)
         return unknown(this.#unreachable(answer.error))
-      await pause(this.#clock, againMs, undefined)
     }
   }
 

@@ -134,6 +134,7 @@ export class PgConnection {
   /** Ends the connection when nobody waits any more for what is asked. */
   async whileAsked<T>(over: AbortSignal | undefined, asked: () => Promise<T>): Promise<T> {
     const end = (): void => this.close()
+    if (over?.aborted === true) end()
     over?.addEventListener('abort', end)
     try {
       return await asked()

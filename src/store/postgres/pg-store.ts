@@ -149,7 +149,13 @@ export class PgStore implements Store, CallStore {
     if (row?.[0] === false) return { connection, timeline: Number.parseInt(String(row[1]).slice(0, 8), 16) }
     connection.close()
     if (answer.kind === 'unknown') throw answer.error
-    return undefined
+    // A server that refuses to say what it is may say it the next time.
+    if (answer.kind === 'done') return undefined
+    const { refusal } = answer
+    throw new WaybillError(
+      'STORE_UNREACHABLE',
+      refusal.kind === 'failed' ? refusal.error.message : refusal.kind,
+    )
   }
 
   #noPrimary(reasons: readonly string[], candidates: readonly Candidate[]): WaybillError {

@@ -65,8 +65,12 @@ export class Adoption {
       if (connection.kind === 'done') {
         const session = connection.value
         const untilMs = systemClock.monotonicMs() + lookTtls * ttlMs
-        while (!this.#isStopped && systemClock.monotonicMs() < untilMs && (await this.#look(session)))
+        let isAnswered = true
+        while (isAnswered && !this.#isStopped && systemClock.monotonicMs() < untilMs) {
+          isAnswered = await this.#look(session)
+          // Also behind a refusal: the next connection may come as far, and no further.
           await sleep(ttlMs / 2, undefined, { ref: false })
+        }
         session.close()
       } else await sleep(ttlMs, undefined, { ref: false })
     }
