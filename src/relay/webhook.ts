@@ -77,7 +77,7 @@ export async function postOutcomes(queue: OutcomeSource, options: WebhookOptions
     if (data.length === 0) continue
     const message = messageOf(data, consumer)
     for (let attempt = 1, waitMs = retryMs; ; attempt++, waitMs = Math.min(2 * waitMs, retryMsMax)) {
-      const trouble = await post({ url, keys: keysNow(), authorization, timeoutMs }, message, signal)
+      const trouble = await post({ url, keysNow, authorization, timeoutMs }, message, signal)
       if (isAborted()) return
       if (trouble === undefined) {
         if (attempt > 1) tell(undefined)
@@ -202,20 +202,22 @@ function messageOf(data: WebhookBody['data'], consumer: string): Message {
 }
 
 type Receiver = Pick<ReturnType<typeof checked>, 'url' | 'authorization' | 'timeoutMs'> & {
-  readonly keys: readonly Buffer[]
+  /** @throws what the option `secret` throws */
+  readonly keysNow: () => readonly Buffer[]
 }
 
 /** @returns undefined when it was answered 2xx */
 async function post(
-  { url, keys, authorization, timeoutMs }: Receiver,
+  { url, keysNow, authorization, timeoutMs }: Receiver,
   { id, body }: Message,
   signal: AbortSignal | undefined,
 ): Promise<Omit<WebhookTrouble, 'attempt'> | undefined> {
   const timestamp = Math.floor(Date.now() / 1000)
   const signed = `${id}.${timestamp}.${body}`
-  const signatures = keys.map((key) => `v1,${createHmac('sha256', key).update(signed).digest('base64')}`)
+  const signedBy = (key: Buffer): string => `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
   const { signal: timeout, end } = timeoutOf(timeoutMs)
   try {
+    const signatures = keysNow().map(signedBy)
     const response = await fetch(url, {
       method: 'POST',
       redirect: 'manual',

@@ -136,6 +136,31 @@ test('a secret that is a function is asked for each request', async () => {
   })
 })
 
+test('a secret that cannot be had is a trouble, and its request is made again', async () => {
+  await real(async (stage) => {
+    await stage.open()
+    const { url } = await receiver(() => 204)
+    const troubles: unknown[] = []
+    let askedCount = 0
+    const secretOf = (): string => {
+      // The first is asked for at the start.
+      if (++askedCount === 2) return ''
+      if (askedCount === 3) throw new Error('no file')
+      return secret
+    }
+    const onTrouble = (trouble: unknown): void => void troubles.push(trouble)
+    const webhook = posting(stage, { url, secret: secretOf, onTrouble })
+    await webhook.isKnown()
+    await stage.queue.submit(submission())
+    await stage.until('it is answered', () => troubles.length > 2)
+    expect(troubles).toMatchObject([
+      { status: undefined, reason: expect.stringContaining('a secret is whsec_') as string, attempt: 1 },
+      { status: undefined, reason: 'no file', attempt: 2 },
+      undefined,
+    ])
+  })
+})
+
 test('a listener of troubles that throws ends no posting', async () => {
   await real(async (stage) => {
     await stage.open()

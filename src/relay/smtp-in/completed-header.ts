@@ -146,8 +146,12 @@ const signatureFields: ReadonlySet<string> = new Set(['dkim-signature', 'arc-mes
 /** In lower case: the tag `h=` of a signature. RFC 6376 §3.5 */
 function signedNames(data: Buffer, { start, end }: LeadingField): string[] {
   const text = data.toString('latin1', start, end)
-  const names = /[:;]\s*h\s*=([^;]*)/.exec(text)?.[1] ?? ''
-  return names.split(':').map((name) => name.trim().toLowerCase())
+  const tags = text.slice(text.indexOf(':') + 1).split(';')
+  const names = tags.flatMap((tag) => /^\s*h\s*=(.*)$/s.exec(tag)?.[1] ?? [])
+  return names
+    .join(':')
+    .split(':')
+    .map((name) => name.trim().toLowerCase())
 }
 
 function changedField(name: string, text: string, { hostname, shown }: Completion): string {
