@@ -299,15 +299,11 @@ const mayHang = ({ hangs = [], doubts = [] }: Workload): boolean => hangs.length
  * among the active. */
 const otherWaitsMsMax = 30_000
 
-/** Where a site takes one delivery at a time, mail waits for all of it that came before. */
-const hasSlowSites = ({ setup }: Workload): boolean =>
-  setup.scheduler?.defaultDestinationConcurrencyLimit === 1
-
 /** While a call is under way, time stands still only where calls take effect in order; a device
  * that fails is asked again later. */
 function waitMsMaxOf(options: LifeOptions): number {
   const { order, workload } = options
-  if (hasSlowSites(workload)) return Infinity
+  if (workload.waitsForOthers === true) return Infinity
   if (order !== 'fifo' || workload.shortage !== undefined || mayFail(options) || mayHang(workload))
     return Infinity
   return longestWaitMs(workload) + otherWaitsMsMax

@@ -222,8 +222,8 @@ export class QueueModel {
     if (message.state === 'asked' && message.askedInLife !== this.life) message.state = 'settled'
     const isAttempted = recipients.some((address) => message.recipients.get(address)?.inFlight === true)
     noteOutcome(message, kind, recipients, { life: this.life, nowMs: facts.nowMs })
-    // An order that is being carried out may take the wait and the count away. Without an attempt no
-    // room was kept for a record, and there may be none: a later life finds out the same.
+    // An order that is being carried out may take the wait and the count away. Without an attempt
+    // no room was kept for a record, and there may be none: a later life finds out the same.
     const isUncertain =
       message.orders.some(({ verb }) => movesTime(verb)) || (this.#life.isShortOfRoom && !isAttempted)
     const notBeforeMs = isUncertain || facts.notBeforeMs === 0 ? 0 : this.#steady.at(facts.notBeforeMs)

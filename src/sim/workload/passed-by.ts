@@ -20,6 +20,7 @@ export const withSlowSites = (workload: Workload, prng: Prng): Workload => ({
     scheduler: { ...workload.setup.scheduler, defaultDestinationConcurrencyLimit: 1 },
   },
   answerMs: 900,
+  waitsForOthers: true,
 })
 
 /** Mail for many sites that have it soon.

@@ -133,6 +133,8 @@ export interface Workload {
   readonly disk?: DiskModeName
   /** The longest answer time of a transport, milliseconds; 0: at once. */
   readonly answerMs: number
+  /** Much mail waits for sites that take one message at a time: no bound of its wait is judged. */
+  readonly waitsForOthers?: boolean
   /** Only its time keeps mail waiting: how late it is attempted, or expires, is judged. */
   readonly isPunctual?: boolean
 }
