@@ -25,7 +25,11 @@ export function systemdOf(log: Logger, environment: NodeJS.ProcessEnv = process.
   return (...assignments) => {
     const send = (): Promise<unknown> =>
       run('systemd-notify', assignments, { env, timeout: runMsMax }).catch((error: unknown) => {
-        if (!isTold) log.warn({ reason: lineOf(error) }, 'systemd is not told: systemd-notify cannot be run')
+        if (!isTold)
+          log.warn(
+            { reason: lineOf(error) },
+            'a unit with Type=notify waits for the start: systemd-notify cannot be run',
+          )
         isTold = true
       })
     last = last.then(send)

@@ -275,8 +275,9 @@ class Relay {
     this.#watched = this.#http ?? this.#figuresOf(queue)
     this.#tellBegin()
     this.#retirement = new Retirement(log)
-    this.#operatorEntry = this.#operatorEntryOf(queue, log)
-    this.#entry = this.#entryOf(this.#doorOf(queue, log))
+    const door = this.#doorOf(queue, log)
+    this.#operatorEntry = this.#operatorEntryOf(door)
+    this.#entry = this.#entryOf(door)
     this.#shares = new Shares(place.status, log)
     this.#stopping = new Stopping(queue, log, stopTimeoutMs)
     this.#stopping.begin()
@@ -308,8 +309,9 @@ class Relay {
       return this.#closeOthers()
     })
     this.#stopping.beforeThat(await tellPlaces(home, places, listener.ports, log))
-    this.#stopping.beforeThat(() => notify('STOPPING=1'))
     notify('READY=1', `STATUS=listening on ${listener.ports.map(formatEndpoint).join(', ')}`)
+    this.#retirement.closes(() => notify('STATUS=drained: it takes no mail any more'))
+    this.#stopping.beforeThat(() => notify('STOPPING=1'))
     void pickup?.run()
     const takeUp = (next: Said): Promise<void> => this.#takeUp(next, listener)
     reloads.begin(async () => {
@@ -356,8 +358,8 @@ class Relay {
   }
 
   /** Campaigns are not slowed down: their own bound is that of submissions under way. */
-  #operatorEntryOf(queue: Queue, log: Logger): RelayDoor {
-    return withAliases(this.#doorOf(queue, log), () => this.#ways.said.tables.clients.aliases)
+  #operatorEntryOf(door: RelayDoor): RelayDoor {
+    return withAliases(door, () => this.#ways.said.tables.clients.aliases)
   }
 
   #entryOf(door: RelayDoor): RelayDoor {
@@ -379,7 +381,7 @@ class Relay {
       onError: (error) => log.warn({ err: error }, 'a control client could not be served'),
       reload: () => reloads.ask(),
     }
-    const entryOf = (queue: Queue, own: Logger): RelayDoor => this.#operatorEntryOf(queue, own)
+    const entryOf = (queue: Queue, own: Logger): RelayDoor => this.#operatorEntryOf(this.#doorOf(queue, own))
     this.#adoption = await adoptionOf(args, settings.home, {
       options,
       control,
