@@ -70,7 +70,7 @@ import { answerForMetrics, loadMetrics } from './metrics.js'
 import { optionOf, tellPlaces, tryPorts } from './places.js'
 import { adoptionOf, openHome, queuePlaceOf, serveControlAt, type OpenedHome } from './queue-home.js'
 import { reloads } from './reload.js'
-import { settingsOf, type Settings } from './settings.js'
+import { settingsOf, waysOf, type Settings, type Ways } from './settings.js'
 import { Stopping } from './stopping.js'
 import { reloaded, saidBy, tellTables, type Said } from './tables.js'
 import { behindAgents, defaultTransport, ReplaceableTransports, transportsOf } from './transports.js'
@@ -85,9 +85,10 @@ export async function startRelay(
   args: Arguments,
   readAgain: () => Promise<ConfiguredArguments>,
 ): Promise<void> {
-  const settings = await settingsOf(args)
-  const { home } = settings
-  const ways = new MailWays(args, settings, await saidBy(args, settings))
+  const where = await waysOf(args)
+  const { home } = where
+  const ways = new MailWays(args, where, await saidBy(args, where))
+  const settings = settingsOf(args, where)
   const transports = ways.replace(await ways.transportsOf(ways.said))
   const loaded = {
     metrics: settings.metrics.length === 0 ? undefined : await loadMetrics(),
@@ -112,7 +113,7 @@ export async function startRelay(
   await relay.run(options, readAgain)
 }
 
-const hasHttp = (settings: Settings): boolean => settings.http.length + settings.console.length > 0
+const hasHttp = ({ http, console }: Ways): boolean => http.length + console.length > 0
 
 function portsOf(args: Arguments, settings: Settings): { option: string; endpoint: Endpoint }[] {
   // A trial on a shared port would be given connections.
@@ -149,14 +150,14 @@ class MailWays {
   said: Said
 
   /** @throws UsageError */
-  constructor(args: Arguments, settings: Settings, said: Said) {
+  constructor(args: Arguments, where: Ways, said: Said) {
     this.said = said
     this.retry = said.tables.policy ?? retryOf(args, said.parameters)
     const surroundings = {
-      ...settings,
+      ...where,
       ownMail: () => this.said.tables.clients,
       ...mtaStsOf(args),
-      onConversation: hasHttp(settings) ? this.conversations.add.bind(this.conversations) : undefined,
+      onConversation: hasHttp(where) ? this.conversations.add.bind(this.conversations) : undefined,
     }
     const agents = clauseAgentsOf(args, () => this.said.tables.policy)
     this.transportsOf = async ({ names, tables, parameters }) => {

@@ -30,7 +30,7 @@ export const formats = ['auto', 'json', 'text'] as const
 export const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 /** Where mail goes, and where the relay answers. */
-interface Ways {
+export interface Ways {
   readonly home: QueueHome
   readonly places: readonly Place[]
   readonly hostname: string
@@ -59,14 +59,10 @@ export interface Settings extends Ways {
   readonly isText: boolean
 }
 
-/** @throws UsageError, WaybillError OPTION_INVALID */
-export async function settingsOf(args: Arguments): Promise<Settings> {
-  checkWays(args)
-  const ways = await waysOf(args)
+/** @param ways which were read first, with the tables @throws UsageError, WaybillError
+ * OPTION_INVALID */
+export function settingsOf(args: Arguments, ways: Ways): Settings {
   const { home, relay, direct } = ways
-  if (home.directory !== undefined) await checkDirectory('queue', home.directory)
-  if (args.isSet('maildir') || (relay === undefined && !direct))
-    await checkDirectory('maildir', args.one('maildir') ?? maildirDefault)
   const format = parseWord('log-format', args.one('log-format') ?? 'auto', formats)
   return {
     ...ways,
@@ -83,7 +79,9 @@ export async function settingsOf(args: Arguments): Promise<Settings> {
   }
 }
 
-async function waysOf(args: Arguments): Promise<Ways> {
+/** @throws UsageError, WaybillError OPTION_INVALID */
+export async function waysOf(args: Arguments): Promise<Ways> {
+  checkWays(args)
   const addressesOf = async (option: 'metrics' | 'mailq'): Promise<readonly Endpoint[]> => {
     const text = args.one(option)
     return text === undefined ? [] : atAddresses(option, parseEndpoint(option, text, '127.0.0.1'))
@@ -104,6 +102,10 @@ async function waysOf(args: Arguments): Promise<Ways> {
   if (ways.relay?.port === 0) throw new UsageError('--relay needs a port other than 0')
   if (!isReportingMta(ways.hostname))
     throw new UsageError(`--hostname takes a host name or an address literal, not '${ways.hostname}'`)
+  const { home, relay, direct } = ways
+  if (home.directory !== undefined) await checkDirectory('queue', home.directory)
+  if (args.isSet('maildir') || (relay === undefined && !direct))
+    await checkDirectory('maildir', args.one('maildir') ?? maildirDefault)
   return ways
 }
 
