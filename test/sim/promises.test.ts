@@ -89,7 +89,7 @@ test('after a power loss each byte is one that the port allows, whatever was wri
         }
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 200 },
   )
   expect(stateCount).toBeGreaterThan(1_000)
 })
