@@ -32,13 +32,11 @@ export const domainsBytesMax: number = 16 << 10
 /** A longer header is refused, octets: it is held in memory until it is whole. */
 const headerBytesMax = 1 << 20
 
+/** They show who gets the message unseen. */
+const blindFields: ReadonlySet<string> = new Set(['bcc', 'resent-bcc'])
+
 /** In lower case. */
-export const removedFields: ReadonlySet<string> = new Set([
-  'bcc',
-  'resent-bcc',
-  'return-path',
-  'content-length',
-])
+export const removedFields: ReadonlySet<string> = new Set([...blindFields, 'return-path', 'content-length'])
 
 /** Whose addresses are senders, in lower case. @see Postfix header_opts.c, HDR_OPT_SENDER */
 const senderFields: ReadonlySet<string> = new Set([
@@ -140,7 +138,6 @@ export function withoutBlindCopies(beginning: Buffer, isWhole: boolean): Buffer 
   return Buffer.concat([...kept, beginning.subarray(from)])
 }
 
-const blindFields: ReadonlySet<string> = new Set(['bcc', 'resent-bcc'])
 const signatureFields: ReadonlySet<string> = new Set(['dkim-signature', 'arc-message-signature'])
 
 /** In lower case: the tag `h=` of a signature. RFC 6376 §3.5 */
