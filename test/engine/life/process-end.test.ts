@@ -44,7 +44,7 @@ test('a queue that only accepts keeps no process alive for what it has accepted'
 })
 
 test('mail on hold keeps no process alive', () => {
-  const ended = run(`const queue = await open()
+  const ended = run(`const queue = await open({ retry: fixedRetry([3_600_000]) })
     queue.once('requeued', () => setTimeout(async () => console.log((await queue.hold({ all: true })).messageCount), 0))
     await queue.submit(message)`)
   expect(ended).toEqual({ stdout: 'attempt 0\n1\n', status: 0 })
