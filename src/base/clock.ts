@@ -45,8 +45,10 @@ export class EarliestTimer {
   }
 
   /** Runs no later than then; once, for all times that were asked for before it runs.
-   * @param atMs by the clock that `nowMs` is of; Infinity: never */
+   * @param atMs by the clock that `nowMs` is of; Infinity: no time is left, nor is what was asked
+   * for before, and the timer no longer keeps the process alive */
   at(atMs: number, nowMs: number): void {
+    if (atMs === Infinity) return this.cancel()
     if (atMs >= this.#atMs) return
     this.#timer?.cancel()
     this.#atMs = atMs

@@ -43,12 +43,16 @@ test('a queue that only accepts keeps no process alive for what it has accepted'
   expect(run('await (await open({ deliver: false })).submit(message)')).toEqual({ stdout: '', status: 0 })
 })
 
-test('mail on hold keeps no process alive', () => {
-  const ended = run(`const queue = await open({ retry: fixedRetry([3_600_000]) })
-    queue.once('requeued', () => setTimeout(async () => console.log((await queue.hold({ all: true })).messageCount), 0))
-    await queue.submit(message)`)
-  expect(ended).toEqual({ stdout: 'attempt 0\n1\n', status: 0 })
-})
+test.for(['hold', 'delete'] as const)(
+  'mail that waited for an hour and is taken away by %s keeps no process alive',
+  (verb) => {
+    const ended = run(`const queue = await open({ retry: fixedRetry([3_600_000]) })
+      const take = async () => console.log((await queue.${verb}({ all: true })).messageCount)
+      queue.once('requeued', () => setTimeout(take, 0))
+      await queue.submit(message)`)
+    expect(ended).toEqual({ stdout: 'attempt 0\n1\n', status: 0 })
+  },
+)
 
 test('a crash lets go of a flush that waits for its pace, and of what is to be tried again in a minute', () => {
   const ended = run(`const policy = { ...fixedRetry([3_600_000]), decide: () => { throw new Error('none') } }
