@@ -14,7 +14,7 @@ import type { DestinationSnapshot } from '../scheduler/scheduler.js'
 import type { SlowOptions } from '../admin/verbs/slow.js'
 import type { SuspendOptions } from '../admin/verbs/suspend.js'
 import type { SuspensionTarget } from '../engine/life/suspensions.js'
-import { loadStore } from '../engine/open-in-store.js'
+import { loadStore } from '../store/load-store.js'
 import { isStoreUrl } from '../store/is-store-url.js'
 import { ControlChannel, type ControlStream } from './channel.js'
 import {

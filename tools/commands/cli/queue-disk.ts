@@ -16,7 +16,7 @@ export async function loadStorePlace(url: string): Promise<StorePlace> {
 function laterDisk(url: string): Disk {
   let loading: Promise<Disk> | undefined
   const loaded = (): Promise<Disk> =>
-    (loading ??= import('../../../src/engine/open-in-store.js').then(({ loadStoreDisk }) =>
+    (loading ??= import('../../../src/store/load-store.js').then(({ loadStoreDisk }) =>
       loadStoreDisk({ url, role: 'adopter' }),
     ))
   return {

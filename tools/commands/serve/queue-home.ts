@@ -84,7 +84,7 @@ const betweenMs = 2000
 export async function queuePlaceOf({ place, directory }: QueueHome): Promise<QueuePlace> {
   if (directory !== undefined) return { name: basename(resolve(directory)) }
   const { queue = '' } = await loadStorePlace(place)
-  const { loadStore } = await import('../../../src/engine/open-in-store.js')
+  const { loadStore } = await import('../../../src/store/load-store.js')
   const { pgStore, StoreObserver } = await loadStore()
   const observer = new StoreObserver(pgStore(place), systemClock, betweenMs)
   return { name: queue, status: () => observer.status() }
@@ -103,7 +103,7 @@ export async function openHome(
   log: Logger,
 ): Promise<OpenedHome> {
   if (directory !== undefined) return { queue: await openQueue(directory, options), store: undefined }
-  const { loadStoreDisk } = await import('../../../src/engine/open-in-store.js')
+  const { loadStoreDisk } = await import('../../../src/store/load-store.js')
   const store = await loadStoreDisk({ url: place, onEvent: (event) => logStore(event, log) })
   return { queue: await openQueue(place, { ...options, disk: store }), store }
 }

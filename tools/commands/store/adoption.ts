@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { systemClock } from '../../../src/base/clock.js'
-import { loadStore } from '../../../src/engine/open-in-store.js'
+import { loadStore } from '../../../src/store/load-store.js'
 import {
   isWaybillError,
   openQueue,

@@ -24,7 +24,7 @@ export const storeInit: Command = {
     const quotaBytes = quota === undefined ? undefined : parseBytes('quota', quota)
     if (quotaBytes !== undefined && quotaBytes < quotaBytesMin)
       throw new UsageError('--quota is at least 512M')
-    const { loadStore } = await import('../../../src/engine/open-in-store.js')
+    const { loadStore } = await import('../../../src/store/load-store.js')
     const { initStore } = await loadStore()
     const { nameOf, storePlaceOf } = await import('../../../src/store/store-url.js')
     const place = storePlaceOf(url)

@@ -29,7 +29,7 @@ export const storeRemove: Command = {
     'empty without --yes, 1 its node runs, 2 it has mail, or usage.',
   run: async (args) => {
     const url = storeUrlOf(args)
-    const { loadStore } = await import('../../../src/engine/open-in-store.js')
+    const { loadStore } = await import('../../../src/store/load-store.js')
     const { pgStore, removeQueue, storeDisk, storePlaceOf } = await loadStore()
     const place = storePlaceOf(withParameters(url, { queue: args.one('queue') }))
     const { queue: name } = place

@@ -20,7 +20,7 @@ export const storeStatus: Command = {
     'a queue has no owner that beats.',
   run: async (args) => {
     const url = storeUrlOf(args)
-    const { loadStore } = await import('../../../src/engine/open-in-store.js')
+    const { loadStore } = await import('../../../src/store/load-store.js')
     const { pgStore, storeStatus: statusOf } = await loadStore()
     const status = await statusOf(pgStore(url), systemClock, betweenMs)
     const isFine = status.unsafe.length === 0 && status.queues.every(({ state }) => state === 'beats')
