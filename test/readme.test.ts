@@ -44,7 +44,7 @@ test.each(examples)(
     const run = spawnSync(process.execPath, ['main.js'], {
       cwd: directory,
       encoding: 'utf8',
-      timeout: 30_000,
+      timeout: 120_000,
     })
     expect(run).toMatchObject({ stdout: printed, stderr: '', status: 0 })
   },

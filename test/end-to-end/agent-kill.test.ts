@@ -80,7 +80,7 @@ test('what agents were given is stored, and what a site has to ask for waits, th
         const counts = await stored()
         return all.filter((id) => !counts.has(id))
       },
-      { timeout: 60_000, interval: 500 },
+      { interval: 500 },
     )
     .toEqual([])
   for (const [id, count] of await stored()) expect([id, count <= lifeCount]).toEqual([id, true])
@@ -91,7 +91,7 @@ test('what agents were given is stored, and what a site has to ask for waits, th
   }
 
   await relay.kill()
-  await expect.poll(() => agentsOf(at('stored')), { timeout: 20_000 }).toEqual([])
+  await expect.poll(() => agentsOf(at('stored'))).toEqual([])
 }, 180_000)
 
 const bodyOf = (site: string): string => `${site} `.repeat(40).concat('\r\n').repeat(20)

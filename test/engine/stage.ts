@@ -194,7 +194,7 @@ export const real: StageRun = async (body, options = {}) => {
   } finally {
     ;(stage.queue as Queue | undefined)?.crash()
     await new Promise<void>((resolve) => setTimeout(resolve, 20))
-    await rm(directory, { recursive: true, force: true })
+    await rm(directory, { recursive: true, force: true, maxRetries: 10 })
   }
 }
 

@@ -58,7 +58,7 @@ describe.skipIf(missing !== undefined)(
       })
       onTestFinished(() => adoption.stop())
       void adoption.run()
-      await expect.poll(lookers, { timeout: 20_000 }).toMatch(/^\d+$/)
+      await expect.poll(lookers).toMatch(/^\d+$/)
       const first = await lookers()
       await sleep(7000)
       expect(await lookers()).toBe(first)
@@ -76,12 +76,10 @@ describe.skipIf(missing !== undefined)(
       const gone = await started('mx2')
       const relay = await started('mx1', '--freeze')
       await gone.kill()
-      await expect
-        .poll(() => relay.log, { timeout: 60_000 })
-        .toMatch(/"adopted":"mx2"[^\n]*without an owner is adopted/)
+      await expect.poll(() => relay.log).toMatch(/"adopted":"mx2"[^\n]*without an owner is adopted/)
       const told = async (): Promise<string> =>
         (await waybill('top', '--once', '--json', '--queue', `${store}&queue=mx2`)).stdout
-      await expect.poll(told, { timeout: 60_000, interval: 1000 }).toContain('NOTHING_DELIVERED')
+      await expect.poll(told, { interval: 1000 }).toContain('NOTHING_DELIVERED')
     })
   },
 )

@@ -118,7 +118,7 @@ describe.skipIf(missing !== undefined)(
           servers!.servers[0]!,
           'SELECT count(*) FROM waybill.call JOIN waybill.queue USING (queue) WHERE name = $$mx6$$',
         )
-      await expect.poll(left, { timeout: 20_000 }).toBe('0')
+      await expect.poll(left).toBe('0')
     })
 
     test('while every commit waits for a standby, the owner still says what it has', async () => {
@@ -130,9 +130,7 @@ describe.skipIf(missing !== undefined)(
       }
       await waitFor('nobody')
       try {
-        await expect
-          .poll(() => servers!.ask(server!, 'SHOW synchronous_standby_names'), { timeout: 10_000 })
-          .toBe('nobody')
+        await expect.poll(() => servers!.ask(server!, 'SHOW synchronous_standby_names')).toBe('nobody')
         let isAccepted = false
         const submitted = queue
           .submit({ sender: 'a@b.example', recipients: ['c@d.example'], data: 'y' })
@@ -153,7 +151,7 @@ describe.skipIf(missing !== undefined)(
       await servers!.ask(servers!.servers[0]!, 'DROP TABLE waybill.call, waybill.call_piece')
       expect(await ControlClient.connect(url)).toBeUndefined()
       await initStore(storePlaceOf(url), undefined, systemClock)
-      await expect.poll(() => ControlClient.connect(url), { timeout: 20_000 }).toBeDefined()
+      await expect.poll(() => ControlClient.connect(url)).toBeDefined()
       const status = await pgStore(url).connectCalls()
       expect(status.kind).toBe('done')
       if (status.kind === 'done') status.value.calls.close()

@@ -94,11 +94,11 @@ describe.skipIf(missing !== undefined)(
         expect((await backup.ask({ text })).kind).toBe('done')
       await Promise.all(names.map((name) => disk.unlink(name)))
       const before = await beat()
-      await expect.poll(beat, { timeout: 30_000 }).toBeGreaterThan(before + 3)
+      await expect.poll(beat).toBeGreaterThan(before + 3)
       expect(disk.statistics.reapWaiting).toBe(40)
       expect(events).toEqual([])
       backup.close()
-      await expect.poll(() => disk.statistics.reapWaiting, { timeout: 20_000 }).toBe(0)
+      await expect.poll(() => disk.statistics.reapWaiting).toBe(0)
       expect(events).toEqual([])
     })
 

@@ -239,13 +239,13 @@ describe.skipIf(missing !== undefined)(`queues in a store${reason}`, () => {
     await queue.submit(message('e@example.net'))
     await expect(remove('mx6', '--yes')).rejects.toMatchObject({ code: 'OPTION_INVALID' })
     isReady = true
-    await expect.poll(() => delivered, { timeout: 10_000 }).toEqual(['e@example.net'])
+    await expect.poll(() => delivered).toEqual(['e@example.net'])
     const left = async (): Promise<number> => {
       let count = 0
       for await (const _ of queue.list({})) count++
       return count
     }
-    await expect.poll(left, { timeout: 10_000 }).toBe(0)
+    await expect.poll(left).toBe(0)
     await expect(remove('mx6', '--yes')).rejects.toMatchObject({ code: 'QUEUE_LOCKED' })
     expect(queue.isCrashed).toBe(false)
     queue.crash()
@@ -268,7 +268,7 @@ describe.skipIf(missing !== undefined)(`queues in a store${reason}`, () => {
     const adopted = await openQueue('mx7', { ...delivering([], () => true), disk })
     adopted.on('crashed', () => undefined)
     expect(await remove('mx7', '--yes')).toBe(0)
-    await expect.poll(() => adopted.isCrashed, { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => adopted.isCrashed).toBe(true)
     expect(await isThere('mx7')).toBe(false)
   })
 

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { nodeDisk } from '../../../src/disk/node-disk.js'
 import type { Submission } from '../../../src/engine/accept/submission.js'
 import type { DiskObserver } from '../../../src/sim/disk/sim-disk.js'
 import { codeOf, deferred, delivered, failed, mail, real, simulated, stages, submission } from '../stage.js'
@@ -334,13 +335,18 @@ test('what is accepted can be deferred within the journal beside the report on w
 
 test('a signal aborts a submission of large data until it is appended', async () => {
   await real(async (stage) => {
-    const queue = await stage.open()
     const abort = new AbortController()
+    const disk = nodeDisk(stage.directory)
+    const open = disk.open.bind(disk)
+    // When its data begins to be written.
+    disk.open = (path, access) => {
+      if (path.startsWith('spool/')) abort.abort()
+      return open(path, access)
+    }
+    const queue = await stage.open({ disk })
     const data = Buffer.alloc(21 << 20, 'a line of a large message\r\n')
-    const submitted = codeOf(queue.submit({ ...submission(), data, signal: abort.signal }))
-    await new Promise((resolve) => setTimeout(resolve, 3))
-    abort.abort()
-    expect(await submitted).toBe('SUBMIT_ABORTED')
+    expect(await codeOf(queue.submit({ ...submission(), data, signal: abort.signal }))).toBe('SUBMIT_ABORTED')
+    expect(abort.signal.aborted).toBe(true)
   })
 })
 

@@ -25,7 +25,7 @@ function run(program: string): { readonly stdout: string; readonly status: numbe
   const { stdout, status } = spawnSync(process.execPath, ['main.js'], {
     cwd: directory,
     encoding: 'utf8',
-    timeout: 30_000,
+    timeout: 120_000,
   })
   return { stdout, status }
 }

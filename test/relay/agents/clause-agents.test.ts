@@ -122,7 +122,7 @@ test('an agent ends after idlemax', async () => {
   const relay = agentsOf('uucp/* idlemax=1s command=agent')
   await relay.deliver('uucp/a')
   expect(relay.agents.agentCount).toBe(1)
-  await expect.poll(() => relay.agents.agentCount, { timeout: 20_000 }).toBe(0)
+  await expect.poll(() => relay.agents.agentCount).toBe(0)
 })
 
 test.each([

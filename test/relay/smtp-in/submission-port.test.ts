@@ -155,7 +155,9 @@ test('a queue that refuses a stream it has not read is answered at once', async 
 
 test('a client sends long and short mail through the port in one session, and vanishes in a third', async () => {
   const queue = memoryQueue()
-  const client = await connected(await listen(behindPort(queue)))
+  const refusals: unknown[] = []
+  const onRefusal = (refusal: unknown): void => void refusals.push(refusal)
+  const client = await connected(await listen(behindPort(queue), { onRefusal }))
   await untilData(client)
   const lines = 'a long message in many pieces\r\n'.repeat(20_000)
   expect(await client.say(`${lines}.`)).toBe('250 2.0.0 queued as q1')
@@ -164,8 +166,8 @@ test('a client sends long and short mail through the port in one session, and va
   expect(queue.kept.map(({ data }) => data.toString())).toEqual([lines, 'short\r\n'])
   for (const line of ['MAIL FROM:<s@example.org>', 'RCPT TO:<r@example.net>', 'DATA']) await client.say(line)
   client.send(lines)
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await expect.poll(() => queue.submitCount).toBe(3)
   client.destroy()
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await expect.poll(() => refusals).toHaveLength(1)
   expect([queue.submitCount, queue.kept.length]).toEqual([3, 2])
 })

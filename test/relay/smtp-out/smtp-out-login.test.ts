@@ -60,7 +60,7 @@ test('a server that does not know us puts mail off, and its connection is closed
   }
   expect(logins).toHaveLength(3)
   expect(server.taken).toEqual([])
-  await expect.poll(openCount, { timeout: 5000 }).toBe(0)
+  await expect.poll(openCount).toBe(0)
 })
 
 test('a server that asks nobody who he is puts mail off where we have to say it', async () => {
@@ -72,5 +72,5 @@ test('a server that asks nobody who he is puts mail off where we have to say it'
   expect(result).toMatchObject({ kind: 'site', status: '4.7.8' })
   expect(JSON.stringify(result)).not.toContain('secret')
   expect(server.taken).toEqual([])
-  await expect.poll(openCount, { timeout: 5000 }).toBe(0)
+  await expect.poll(openCount).toBe(0)
 })

@@ -176,8 +176,8 @@ test('a server that takes no data is given up after dataXferTimeoutMs', async ()
 
 test('a greeting may take longer than a connection may', async () => {
   const { transport } = await between(
-    (line) => (line === 'GREETING' ? { reply: '220 at last', afterMs: 450 } : undefined),
-    { connectTimeoutMs: 300 },
+    (line) => (line === 'GREETING' ? { reply: '220 at last', afterMs: 1500 } : undefined),
+    { connectTimeoutMs: 1000 },
   )
   expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
 })
@@ -186,11 +186,11 @@ test('the answer to a message is waited for twice as long as others, and no long
   const { transport } = await between(
     (line, { taken }) =>
       line === '.'
-        ? { reply: '250 2.0.0 taken', afterMs: 450 }
+        ? { reply: '250 2.0.0 taken', afterMs: 1500 }
         : line.startsWith('RCPT') && taken > 0
-          ? { reply: '250 2.1.5 ok', afterMs: 450 }
+          ? { reply: '250 2.1.5 ok', afterMs: 1500 }
           : undefined,
-    { silenceTimeoutMs: 300 },
+    { silenceTimeoutMs: 1000 },
     ['8BITMIME'],
   )
   expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })

@@ -26,6 +26,6 @@ export async function exampleProcess(
   onTestFinished(kill)
   let printed = ''
   child.stdout!.on('data', (piece: Buffer) => (printed += piece.toString()))
-  await expect.poll(() => printed, { timeout: 20_000 }).toMatch(/^listening on \S+$/m)
+  await expect.poll(() => printed).toMatch(/^listening on \S+$/m)
   return { url: /^listening on (\S+)$/m.exec(printed)![1]!, kill }
 }

@@ -28,5 +28,5 @@ test('mail of an order that was answered arrives, also when the application is k
   expect(server.taken).toEqual([])
   isOpen = true
   await exampleProcess('fastify-app.mjs', environment)
-  await expect.poll(() => server.taken.length, { timeout: 20_000 }).toBe(1)
+  await expect.poll(() => server.taken.length).toBe(1)
 })

@@ -207,7 +207,7 @@ test.runIf(runs('zsh'))('zsh completes, with what the options are for', () => {
       ask() {
         zpty -w shell "$1"
         local line output=''
-        repeat 40; do sleep 0.05; while zpty -rt shell line; do output+=$line; done; [[ $output == *$2* ]] && break; done
+        repeat 600; do sleep 0.05; while zpty -rt shell line; do output+=$line; done; [[ $output == *$2* ]] && break; done
         print -r -- "$output"
       }
       ask 'autoload -U compinit; compinit -u -D; eval "$(<_waybill)"; print rea''dy' ready
@@ -217,7 +217,7 @@ test.runIf(runs('zsh'))('zsh completes, with what the options are for', () => {
     const output = execFileSync('zsh', ['-f', '-c', program], {
       cwd: directory,
       env: { ...process.env, HOME: directory, TERM: 'dumb', LC_ALL: 'C.UTF-8' },
-      timeout: 20_000,
+      timeout: 120_000,
     }).toString()
     expect(output).toContain('--last-status')
     expect(output).toContain('why it waits')

@@ -13,6 +13,7 @@ class Sink implements LogSink {
   #bytes: Buffer = Buffer.alloc(0)
   failsWith: string | undefined
   bytesMax = Infinity
+  refusedCount = 0
 
   get written(): string {
     return this.#bytes.toString()
@@ -21,7 +22,10 @@ class Sink implements LogSink {
   write(bytes: Buffer, answer: (error: NodeJS.ErrnoException | null, writtenBytes: number) => void): void {
     setImmediate(() => {
       if (this.failsWith === undefined) answer(null, this.writeNow(bytes))
-      else answer(Object.assign(new Error('refused'), { code: this.failsWith }), 0)
+      else {
+        answer(Object.assign(new Error('refused'), { code: this.failsWith }), 0)
+        this.refusedCount++
+      }
     })
   }
 
@@ -97,7 +101,7 @@ test('a reader that has gone is not written to again', async () => {
   const lines = new LogLines(sink)
   sink.failsWith = 'EPIPE'
   lines.write('one\n')
-  await aWhile()
+  await expect.poll(() => sink.refusedCount).toBe(1)
   sink.failsWith = undefined
   lines.write('two\n')
   await aWhile()

@@ -33,7 +33,7 @@ test('a message that has just been deferred is counted in the lane that it waits
     inspected.close()
     return count
   }
-  await expect.poll(deferred, { interval: 5, timeout: 10_000 }).toBe(1)
+  await expect.poll(deferred, { interval: 5 }).toBe(1)
   const { stdout } = await command(stat, ['--queue', directory, '--json'], nodeDisk, Date.now())
   const rows = stdout
     .trim()
@@ -43,7 +43,7 @@ test('a message that has just been deferred is counted in the lane that it waits
   const counter = new LaneCounter()
   const stop = new AbortController()
   const ended = counter.run(directory, { openDisk: nodeDisk, nowMs: Date.now }, stop.signal)
-  await expect.poll(() => counter.latest, { interval: 5, timeout: 10_000 }).toBeDefined()
+  await expect.poll(() => counter.latest, { interval: 5 }).toBeDefined()
   stop.abort()
   await ended
   expect(counter.latest!.byLane.get(2)).toEqual({ count: 1, dataBytes: data.length })
