@@ -155,8 +155,8 @@ test('a port that is taken is an error, not a server', async () => {
   await expect(listen(memoryQueue(), { places })).rejects.toMatchObject({ code: 'EADDRINUSE' })
 })
 
-/** What happens, within a time, to a client that says one thing more after the server has closed its
- * side. */
+/** What happens, within a time, to a client that says one thing more after the server has closed
+ * its side. */
 async function oneMoreByte(client: RawClient, withinMs: number): Promise<string> {
   const reset = new Promise<string>((resolve) => client.socket.once('error', () => resolve('reset')))
   client.send('x')
