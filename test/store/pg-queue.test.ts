@@ -119,6 +119,31 @@ describe.skipIf(missing !== undefined)(`queues in a store${reason}`, () => {
     expect(second.lockKind).toBe('epoch 2 of queue mx1, by node mx1')
   })
 
+  test('what a DBA sets for a role does not reach a life, which keeps its connections', async () => {
+    const [primary] = servers!.servers
+    const settings = [
+      'statement_timeout = 1',
+      'lock_timeout = 1',
+      'idle_in_transaction_session_timeout = 1',
+      'idle_session_timeout = 1',
+      'default_transaction_read_only = on',
+      'default_transaction_isolation = serializable',
+      'synchronous_commit = off',
+      'bytea_output = escape',
+      'search_path = nowhere',
+    ]
+    const altered = settings.map((setting) => `ALTER ROLE strict SET ${setting}`)
+    await servers!.ask(primary!, ['CREATE ROLE strict SUPERUSER LOGIN', ...altered].join('; '))
+    const url = (await made('strict')).replace('postgres@', 'strict@')
+    const disk = storeDisk({ url })
+    const delivered: string[] = []
+    await using queue = await openQueue('strict', { ...delivering(delivered, () => true), disk })
+    await queue.submit(message('a@example.net'))
+    await queue.idle()
+    expect(delivered).toEqual(['a@example.net'])
+    expect(disk.statistics).toMatchObject({ epoch: 1, resumeCount: 0 })
+  })
+
   test('a second process of the same name is told who has the queue', async () => {
     const url = await made('mx2')
     await using queue = await openQueue(
