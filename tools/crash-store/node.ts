@@ -29,6 +29,8 @@ const note = (...words: readonly (string | number)[]): void =>
 const deliveryMs = 20
 const retryMs = 300
 const tickMs = 20
+/** A life that delivers what is left says how it stands, for the ledger of a round that went wrong. */
+const accountMs = 5000
 
 let isQuiet = false
 let hasNews = false
@@ -80,9 +82,13 @@ async function main(): Promise<void> {
     process.exit(1)
   })
   let count = 0
+  let accountAtMs = 0
   const perTick = Math.round((request.ratePerSecond * tickMs) / 1000)
   for (;;) {
-    if (hasNews) note('S', JSON.stringify(disk.statistics))
+    if (hasNews || (isQuiet && Date.now() >= accountAtMs)) {
+      note('S', Date.now(), JSON.stringify({ store: disk.statistics, queue: queue.stats() }))
+      accountAtMs = Date.now() + accountMs
+    }
     hasNews = false
     if (!isQuiet) for (let i = 0; i < perTick; i++) void submit(queue, `${request.life}-${++count}`)
     await sleep(tickMs)
