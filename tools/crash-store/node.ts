@@ -29,7 +29,7 @@ const note = (...words: readonly (string | number)[]): void =>
 const deliveryMs = 20
 const retryMs = 300
 const tickMs = 20
-/** A life that delivers what is left says how it stands, for the ledger of a round that went wrong. */
+/** Until it is ended, it says how it stands, for the ledger of a round that went wrong. */
 const accountMs = 5000
 
 let isQuiet = false
