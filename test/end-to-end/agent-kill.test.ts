@@ -48,7 +48,7 @@ test('what agents were given is stored, and what a site has to ask for waits, th
   for (let life = 0; life < lifeCount; life++) {
     await relay.start()
     const client = await greetedClient(relay.endpoint.port)
-    // A busy machine accepts little in the time of a life: it is killed no earlier than behind these.
+    // A busy machine accepts little in the time of a life: it is killed behind so many.
     const countMin = below(prng, messagesPerLife / 2)
     let isEnough: () => void = () => undefined
     const enough = new Promise<void>((resolve) => (isEnough = resolve))
