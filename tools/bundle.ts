@@ -31,12 +31,12 @@ const chunks: readonly [name: string, modules: RegExp][] = [
   // Small, and used by commands that need nothing of what follows.
   [
     'words',
-    /\/src\/(?:relay\/(?:tables\/(?:address-|nexthop)|mime\/header-addresses)|admin\/select\/listed-message|store\/is-store-url|delivery\/call-listener|engine\/life\/option-listener|bounce\/original)/,
+    /\/src\/(?:relay\/(?:tables\/(?:address-|nexthop)|mime\/header-addresses)|admin\/select\/listed-message|store\/(?:is-store-url|load-store)|delivery\/call-listener|engine\/life\/option-listener|bounce\/original)/,
   ],
   // What asks a relay needs no engine.
   [
     'asking',
-    /\/src\/(?:control\/(?:client|channel|lines|protocol|store-client|call-stream)|admin\/select\/selector|engine\/life\/route\.|store\/load-store)/,
+    /\/src\/(?:control\/(?:client|channel|lines|protocol|store-client|call-stream)|admin\/select\/selector|engine\/life\/route\.)/,
   ],
   // A queue in a store is loaded when its URL is given.
   ['engine', /\/src\/(?:scheduler|engine)\/(?!open-in-store)/],

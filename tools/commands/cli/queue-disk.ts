@@ -5,6 +5,7 @@ import type { Disk } from '../../../src/disk/disk.js'
 import { nodeDisk } from '../../../src/disk/node-disk.js'
 import type { StorePlace } from '../../../src/store/store-url.js'
 import { isStoreUrl } from '../../../src/store/is-store-url.js'
+import { loadStoreDisk } from '../../../src/store/load-store.js'
 
 export const openQueueDisk = (place: string): Disk => (isStoreUrl(place) ? laterDisk(place) : nodeDisk(place))
 
@@ -15,10 +16,7 @@ export async function loadStorePlace(url: string): Promise<StorePlace> {
 
 function laterDisk(url: string): Disk {
   let loading: Promise<Disk> | undefined
-  const loaded = (): Promise<Disk> =>
-    (loading ??= import('../../../src/store/load-store.js').then(({ loadStoreDisk }) =>
-      loadStoreDisk({ url, role: 'adopter' }),
-    ))
+  const loaded = (): Promise<Disk> => (loading ??= loadStoreDisk({ url, role: 'adopter' }))
   return {
     traits: { fillsAhead: false, reuses: false },
     list: async (directory) => (await loaded()).list(directory),

@@ -27,6 +27,7 @@ import { queuePathOf } from '../cli/queue-path.js'
 import { UsageError, type Arguments, type Option } from '../cli/command.js'
 import { hasPassword, shownQueue } from '../cli/shown-queue.js'
 import { isStoreUrl } from '../../../src/store/is-store-url.js'
+import { loadStore, loadStoreDisk } from '../../../src/store/load-store.js'
 
 export const storeOptions: Readonly<Record<string, Option>> = {
   store: {
@@ -84,7 +85,6 @@ const betweenMs = 2000
 export async function queuePlaceOf({ place, directory }: QueueHome): Promise<QueuePlace> {
   if (directory !== undefined) return { name: basename(resolve(directory)) }
   const { queue = '' } = await loadStorePlace(place)
-  const { loadStore } = await import('../../../src/store/load-store.js')
   const { pgStore, StoreObserver } = await loadStore()
   const observer = new StoreObserver(pgStore(place), systemClock, betweenMs)
   return { name: queue, status: () => observer.status() }
@@ -103,7 +103,6 @@ export async function openHome(
   log: Logger,
 ): Promise<OpenedHome> {
   if (directory !== undefined) return { queue: await openQueue(directory, options), store: undefined }
-  const { loadStoreDisk } = await import('../../../src/store/load-store.js')
   const store = await loadStoreDisk({ url: place, onEvent: (event) => logStore(event, log) })
   return { queue: await openQueue(place, { ...options, disk: store }), store }
 }

@@ -1,5 +1,6 @@
 /** `waybill store init`: makes the tables of a store, and a queue in it. */
 import { systemClock } from '../../../src/base/clock.js'
+import { loadStore } from '../../../src/store/load-store.js'
 import type { Command } from '../cli/command.js'
 import { UsageError } from '../cli/command.js'
 import { parseBytes } from '../cli/values.js'
@@ -24,7 +25,6 @@ export const storeInit: Command = {
     const quotaBytes = quota === undefined ? undefined : parseBytes('quota', quota)
     if (quotaBytes !== undefined && quotaBytes < quotaBytesMin)
       throw new UsageError('--quota is at least 512M')
-    const { loadStore } = await import('../../../src/store/load-store.js')
     const { initStore } = await loadStore()
     const { nameOf, storePlaceOf } = await import('../../../src/store/store-url.js')
     const place = storePlaceOf(url)

@@ -9,6 +9,7 @@ import { openQueue } from '../../../src/queue.js'
 import { Messages } from '../../../src/inspect/messages/messages.js'
 import { QueueDirectory } from '../../../src/inspect/queue/queue-directory.js'
 import { takeSnapshot } from '../../../src/inspect/queue/snapshot.js'
+import { loadStore } from '../../../src/store/load-store.js'
 import type { StoreDisk } from '../../../src/store/store-disk.js'
 import { UsageError, type Command } from '../cli/command.js'
 import { openQueueDisk } from '../cli/queue-disk.js'
@@ -29,7 +30,6 @@ export const storeRemove: Command = {
     'empty without --yes, 1 its node runs, 2 it has mail, or usage.',
   run: async (args) => {
     const url = storeUrlOf(args)
-    const { loadStore } = await import('../../../src/store/load-store.js')
     const { pgStore, removeQueue, storeDisk, storePlaceOf } = await loadStore()
     const place = storePlaceOf(withParameters(url, { queue: args.one('queue') }))
     const { queue: name } = place

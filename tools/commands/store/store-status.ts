@@ -2,6 +2,7 @@
  * on two machines. */
 import { systemClock } from '../../../src/base/clock.js'
 import { nounText } from '../../../src/base/text.js'
+import { loadStore } from '../../../src/store/load-store.js'
 import type { StoreStatus } from '../../../src/store/store-status.js'
 import type { Command } from '../cli/command.js'
 import { jsonOption } from '../look/inspection.js'
@@ -20,7 +21,6 @@ export const storeStatus: Command = {
     'a queue has no owner that beats.',
   run: async (args) => {
     const url = storeUrlOf(args)
-    const { loadStore } = await import('../../../src/store/load-store.js')
     const { pgStore, storeStatus: statusOf } = await loadStore()
     const status = await statusOf(pgStore(url), systemClock, betweenMs)
     const isFine = status.unsafe.length === 0 && status.queues.every(({ state }) => state === 'beats')
