@@ -60,7 +60,7 @@ export const disturbanceMutations: readonly Mutation[] = [
     'attempted-without-proof',
     'no attempt begins while it is not proven that the life owns the queue',
     'engine/deliver/attempt-gate.js',
-    'this.#isInTime && this.#parts.ownership.isProven',
+    'this.#isInTime && isProven',
     'this.#isInTime',
   ),
   one(

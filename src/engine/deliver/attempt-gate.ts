@@ -13,6 +13,8 @@ export class AttemptGate {
   readonly #onOpen: () => void
   /** By the monotonic clock; undefined while it is open, as far as anybody has looked. */
   #shutSinceMs: number | undefined
+  /** `look` is called when ownership is proven again. */
+  #isProofAwaited = false
   /** Milliseconds, without those since it was shut last. */
   #shutMs = 0
   #isTold = false
@@ -27,8 +29,10 @@ export class AttemptGate {
   /** May an attempt begin now? */
   get isOpen(): boolean {
     if (this.#isClosed) return false
-    const isOpen = this.#isInTime && this.#parts.ownership.isProven
+    const { isProven } = this.#parts.ownership
+    const isOpen = this.#isInTime && isProven
     if (!isOpen && this.#shutSinceMs === undefined) this.#shut()
+    if (!isProven) this.#awaitProof()
     return isOpen
   }
 
@@ -72,10 +76,23 @@ export class AttemptGate {
     return this.#shutSinceMs === undefined ? 0 : this.#parts.options.clock.monotonicMs() - this.#shutSinceMs
   }
 
+  /** Whatever it was shut for.
+   *    1. a batch takes so long that it is shut
+   *    2. the batch is durable, and the proof has become too old meanwhile
+   *    3. ownership is proven again, nobody looks, and nothing else comes to be durable */
+  #awaitProof(): void {
+    const { ownership, life } = this.#parts
+    if (this.#isProofAwaited) return
+    this.#isProofAwaited = true
+    ownership.onProven(() => {
+      this.#isProofAwaited = false
+      life.guard(this.look)
+    })
+  }
+
   #shut(): void {
-    const { options, ownership, life } = this.#parts
+    const { options, life } = this.#parts
     this.#shutSinceMs = options.clock.monotonicMs()
-    if (!ownership.isProven) ownership.onProven(() => life.guard(this.look))
     // Later: the disk may have answered while this process had no time to hear it.
     options.clock.soon(() => life.guard(() => this.#tellShut()))
   }

@@ -66,6 +66,24 @@ test('no attempt begins while it is not proven that the life owns the queue', as
   })
 })
 
+test('proof that was lost while a synced write hung, and comes behind it, is heard of', async () => {
+  await simulated(async (stage) => {
+    const begun = await openInTurn(stage, 10)
+    stage.disk!.hang(hangMs)
+    await stage.until('deliveries are held', () => stage.queue.stats().deliveries.isHeld)
+    const { lease } = stage.disk!
+    lease.prove(false)
+    await pause(stage, 2 * hangMs)
+    const countThen = begun.length
+    expect(stage.queue.stats().deliveries.isHeld).toBe(true)
+    lease.prove(true)
+    await stage.until('all are attempted', () => begun.length === 10)
+    await stage.queue.idle()
+    expect(countThen).toBeLessThan(10)
+    expect(stage.warnings).toEqual(['DELIVERIES_HELD', 'DELIVERIES_RESUMED'])
+  })
+})
+
 test('a life whose queue another one owns ends with the error of the disk', async () => {
   await simulated(async (stage) => {
     await openInTurn(stage, 3)
