@@ -12,6 +12,7 @@ import { listening, type Listener } from '../relay/listening.js'
 import type { Certificate } from '../relay/smtp-in/session-server.js'
 import { aboutRoutes } from './api/about-routes.js'
 import { contentRoutes } from './api/content-routes.js'
+import { destinationRoutes } from './api/destination-routes.js'
 import { inspectionRoutes } from './api/inspection-routes.js'
 import { historyRoutes } from './api/history-routes.js'
 import { messageRoutes } from './api/message-routes.js'
@@ -154,6 +155,7 @@ class HttpServer {
     }
     this.#routes = [
       ...queueRoutes(parts),
+      ...destinationRoutes(parts),
       ...messageRoutes(parts),
       ...historyRoutes(parts),
       ...submitRoutes(parts, options.hostname),
