@@ -21,8 +21,8 @@ export const isUsed = (stream: Readable): boolean => usedStreams.has(stream)
 /** Marks a stream as the data of a submission. */
 export const markUsed = (stream: Readable): unknown => usedStreams.add(stream)
 
-/** Ends a stream that is not read further: destroys it, but drains a request of an HTTP server, as
- * long as that server allows. To destroy a request would close its connection before the answer:
+/** Ends a stream that is not read further: destroys it, but reads a request of an HTTP server
+ * to its end, as long as that server allows. To destroy a request would close its connection before the answer:
  * its client would not get the answer, and repeat.
  * @param reading the reader so far: nothing flows before that has ended */
 export function discard(stream: Readable, reading?: AsyncGenerator): void {
@@ -32,9 +32,9 @@ export function discard(stream: Readable, reading?: AsyncGenerator): void {
   }
   // It may fail later, and nobody else listens.
   stream.on('error', () => undefined)
-  const drain = (): unknown => stream.resume()
-  if (reading === undefined) drain()
-  else void reading.return(undefined).then(drain, drain)
+  const readOn = (): unknown => stream.resume()
+  if (reading === undefined) readOn()
+  else void reading.return(undefined).then(readOn, readOn)
 }
 
 /** What a stream gives; text becomes the bytes that it was made of, as far as its encoding has

@@ -128,3 +128,16 @@ export function isOrdered({ transport, nexthop, state }: DestinationSnapshot): b
     comparableDomain(order.nexthop ?? everyName) === comparableDomain(nexthop)
   )
 }
+
+/** The destination with the most active mail; of equal ones the first.
+ * @returns undefined when there is none */
+export function largestOf<Destination extends Pick<DestinationSnapshot, 'busy' | 'todo'>>(
+  destinations: readonly Destination[],
+): Destination | undefined {
+  let largest = destinations[0]
+  for (const destination of destinations)
+    if (largest === undefined || activeCountOf(destination) > activeCountOf(largest)) largest = destination
+  return largest
+}
+
+const activeCountOf = ({ busy, todo }: Pick<DestinationSnapshot, 'busy' | 'todo'>): number => busy + todo

@@ -5,6 +5,10 @@ import { processLimitDefault } from '../../scheduler/parameter-bounds.js'
 import type { SchedulerOptions } from '../../scheduler/scheduler.js'
 import type { ChangedOptions } from '../life/change.js'
 
+/** Of the places of active messages: from here on the mail of one site is put off for the others
+ * (crowding.ts). */
+export const crowdedShare = 0.8
+
 /** Destinations that hang leave processes to the others, and those that are slow leave memory. */
 export function schedulerOptionsOf(options: ChangedOptions): SchedulerOptions {
   const { activeCountMax, retry, transports } = options
@@ -12,7 +16,7 @@ export function schedulerOptionsOf(options: ChangedOptions): SchedulerOptions {
   return {
     defaultProcessReserve: 20,
     defaultUnansweredProcessShare: 25,
-    crowdedActiveCount: Math.ceil(0.8 * activeCountMax),
+    crowdedActiveCount: Math.ceil(crowdedShare * activeCountMax),
     ...scheduler,
     // Recovery may bring back twice as many as may be active.
     qmgrMessageActiveLimit: 2 * activeCountMax,

@@ -3,7 +3,7 @@
  * event, for an hour. */
 import { countText, digitsText } from '../../base/text.js'
 import type { Room } from '../../engine/accept/space-watch.js'
-import { isOrdered } from '../../engine/deliver/destinations-now.js'
+import { isOrdered, largestOf } from '../../engine/deliver/destinations-now.js'
 import { everyName } from '../../engine/life/suspensions.js'
 import type { QueueStatistics } from '../../admin/select/statistics.js'
 import type { DestinationSnapshot } from '../../scheduler/scheduler.js'
@@ -269,12 +269,13 @@ function* ofStrain({ statistics, strain = noStrain }: Known): Generator<Problem>
     })
   const { activeCount, activeCountMax, destinations } = statistics
   if (strain.isActiveFull) {
-    const largest = destinations.reduce((a, b) => (b.busy + b.todo > a.busy + a.todo ? b : a), noDestination)
-    const whose = largest.name === '' ? '' : `; most of them are for ${largest.name} (${largest.transport})`
+    const largest = largestOf(destinations)
+    const isBusy = largest !== undefined && largest.busy + largest.todo > 0
+    const whose = isBusy ? `; most of them are for ${largest.name} (${largest.transport})` : ''
     yield problem({
       code: 'ACTIVE_FULL',
       text: `${digitsText(activeCount)} of ${digitsText(activeCountMax)} messages are active${whose}: other mail waits.`,
-      subject: largest.name === '' ? {} : { transport: largest.transport, name: largest.name },
+      subject: isBusy ? { transport: largest.transport, name: largest.name } : {},
       help: `${servePage}#transports-and-their-parameters`,
     })
   }
@@ -284,13 +285,6 @@ function* ofStrain({ statistics, strain = noStrain }: Known): Generator<Problem>
       text: `All ${digitsText(busy)} processes of ${transport} are busy: ${digitsText(delayedCount)} deliveries wait for one.`,
       help: `${servePage}#transports-and-their-parameters`,
     })
-}
-
-const noDestination: Pick<DestinationSnapshot, 'transport' | 'name' | 'busy' | 'todo'> = {
-  transport: '',
-  name: '',
-  busy: 0,
-  todo: 0,
 }
 
 function* ofRelay({ facts, warnings, wallMs }: Known): Generator<Problem> {

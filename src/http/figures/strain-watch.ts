@@ -4,6 +4,7 @@
  * them, and none ends.
  * Why: a site that accepts connections and does not answer is not dead for minutes, and the relay
  * seemed well. */
+import { crowdedShare } from '../../engine/deliver/scheduler-options.js'
 import type { QueueStatistics } from '../../admin/select/statistics.js'
 import type { DestinationSnapshot, TransportSnapshot } from '../../scheduler/scheduler.js'
 
@@ -13,7 +14,7 @@ type Seen = Pick<
 >
 
 export interface Strain {
-  /** At least `fullShare` of the active messages are taken. */
+  /** At least `crowdedShare` of the places of active messages are taken. */
   readonly isActiveFull: boolean
   /** Those whose process limit delays mail. */
   readonly transports: readonly TransportSnapshot[]
@@ -24,8 +25,6 @@ export interface Strain {
 
 export const noStrain: Strain = { isActiveFull: false, transports: [], silent: [], syncMs: undefined }
 
-/** From here on the mail of one site is put off for the others (crowding.ts). */
-export const fullShare = 0.8
 const limitMs = 10_000
 const silenceMs = 60_000
 /** A disk that is at work answers in less. */
@@ -66,7 +65,7 @@ export class StrainWatch {
     const hasLasted = (ms: number | undefined, least: number): ms is number => ms !== undefined && ms >= least
     return {
       isActiveFull: hasLasted(
-        lasting('active', activeCount >= fullShare * activeCountMax, -Infinity),
+        lasting('active', activeCount >= crowdedShare * activeCountMax, -Infinity),
         limitMs,
       ),
       transports: transports.filter(({ transport, delayedCount }) =>

@@ -7,7 +7,7 @@ import { serversMax, readDnsServer, type DnsServer } from '../dns/dns-client.js'
 import type { MxResolver } from '../dns/dns-questions.js'
 import type { OwnServers } from '../dns/mail-hosts.js'
 import { MtaSts } from '../tls/mta-sts.js'
-import { checkConnectionOptions, type SmtpTransportOptions } from './smtp-out-options.js'
+import { checkConnectionOptions, smtpOptionNames, type SmtpTransportOptions } from './smtp-out-options.js'
 import type { TlsPolicies } from '../tls/tls-policy.js'
 
 /** A name that an MX record has is worth what the DNS is worth, so that nothing is gained by a
@@ -48,30 +48,13 @@ export interface MxTransportOptions extends Omit<SmtpTransportOptions, 'host' | 
   readonly prng?: Prng
 }
 
+// Servers are found by the DNS, and no login is for all of them.
+const { host: _host, auth: _auth, ...sharedNames } = smtpOptionNames
+
 /** @throws WaybillError OPTION_INVALID */
 export function checkMxOptions(options: MxTransportOptions): void {
   checkOptionNames(options, {
-    port: true,
-    hostname: true,
-    tls: true,
-    tlsOptions: true,
-    tlsPolicy: true,
-    connectTimeoutMs: true,
-    greetingTimeoutMs: true,
-    silenceTimeoutMs: true,
-    heloTimeoutMs: true,
-    mailTimeoutMs: true,
-    rcptTimeoutMs: true,
-    dataInitTimeoutMs: true,
-    dataXferTimeoutMs: true,
-    dataDoneTimeoutMs: true,
-    connectionReuse: true,
-    connectionsMax: true,
-    sourceAddresses: true,
-    dkim: true,
-    dkimSigns: true,
-    onConversation: true,
-    clock: true,
+    ...sharedNames,
     listeners: true,
     mtaSts: true,
     dane: true,

@@ -3,7 +3,13 @@
  * astray. */
 import type { ConnectionOptions } from 'node:tls'
 import type { Clock } from '../../base/clock.js'
-import { checkOptionNames, hostOption, integerOption, waitMsMax } from '../../base/options.js'
+import {
+  checkOptionNames,
+  hostOption,
+  integerOption,
+  waitMsMax,
+  type OptionNames,
+} from '../../base/options.js'
 import type { Conversation } from '../../delivery/conversation.js'
 import { WaybillError } from '../../errors.js'
 import type { DkimKey } from '../dkim/dkim-keys.js'
@@ -133,33 +139,35 @@ export function phaseTimesOf(options: Pick<SmtpTransportOptions, (typeof timeout
   }
 }
 
+export const smtpOptionNames: OptionNames<SmtpTransportOptions> = {
+  host: true,
+  port: true,
+  hostname: true,
+  tls: true,
+  tlsOptions: true,
+  tlsPolicy: true,
+  auth: true,
+  connectTimeoutMs: true,
+  greetingTimeoutMs: true,
+  silenceTimeoutMs: true,
+  heloTimeoutMs: true,
+  mailTimeoutMs: true,
+  rcptTimeoutMs: true,
+  dataInitTimeoutMs: true,
+  dataXferTimeoutMs: true,
+  dataDoneTimeoutMs: true,
+  connectionReuse: true,
+  connectionsMax: true,
+  sourceAddresses: true,
+  dkim: true,
+  dkimSigns: true,
+  onConversation: true,
+  clock: true,
+}
+
 /** @throws WaybillError OPTION_INVALID */
 export function checkSmtpOptions(options: SmtpTransportOptions): void {
-  checkOptionNames(options, {
-    host: true,
-    port: true,
-    hostname: true,
-    tls: true,
-    tlsOptions: true,
-    tlsPolicy: true,
-    auth: true,
-    connectTimeoutMs: true,
-    greetingTimeoutMs: true,
-    silenceTimeoutMs: true,
-    heloTimeoutMs: true,
-    mailTimeoutMs: true,
-    rcptTimeoutMs: true,
-    dataInitTimeoutMs: true,
-    dataXferTimeoutMs: true,
-    dataDoneTimeoutMs: true,
-    connectionReuse: true,
-    connectionsMax: true,
-    sourceAddresses: true,
-    dkim: true,
-    dkimSigns: true,
-    onConversation: true,
-    clock: true,
-  })
+  checkOptionNames(options, smtpOptionNames)
   checkConnectionOptions(options, tlsWays)
   const { host, tls, auth } = options
   // Nodemailer takes '' for a host that was not told, and this machine instead.

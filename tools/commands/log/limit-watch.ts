@@ -3,14 +3,14 @@
  * one when it has ended.
  * @see Postfix qmgr_clog_warn_time; master(8): "has reached its process limit" */
 import type { Logger } from 'pino'
+import { largestOf } from '../../../src/engine/deliver/destinations-now.js'
+import { crowdedShare } from '../../../src/engine/deliver/scheduler-options.js'
 import type { QueueStatistics, WaitingLimit } from '../../../src/index.js'
 
 type Seen = Pick<QueueStatistics, 'activeCount' | 'activeCountMax' | 'transports' | 'destinations'>
 
 export const lookMs = 1000
 const againMs = 300_000
-/** From here on the mail of one site is put off for the others (crowding.ts). */
-const fullShare = 0.8
 /** Looks in a row: a full second is no news. */
 const looksMin = 2
 
@@ -43,8 +43,8 @@ export class LimitWatch {
   look(seen: Seen, nowMs: number): void {
     const { activeCount, activeCountMax, transports } = seen
     const counts = { activeCount, activeCountMax }
-    if (this.#begins('active', activeCount >= fullShare * activeCountMax, nowMs, counts))
-      this.#log.warn({ ...counts, ...largestOf(this.#all()) }, 'the active queue is full')
+    if (this.#begins('active', activeCount >= crowdedShare * activeCountMax, nowMs, counts))
+      this.#log.warn({ ...counts, ...largestFields(this.#all()) }, 'the active queue is full')
     this.#lookAtRates(seen, nowMs)
     for (const { transport, busy, processLimit, delayedCount } of transports) {
       const fields = { transport, busy, processLimit }
@@ -98,12 +98,8 @@ const rateKey = ({ kind, name, count, perMs }: WaitingLimit, transport: string):
 
 const fieldsOf = ({ kind, name, count, perMs }: Rated): object => ({ kind, name, count, perMs })
 
-/** The destination with the most active mail. */
-function largestOf(destinations: Seen['destinations']): object {
-  let largest = destinations[0]
-  const sizeOf = ({ busy, todo }: Seen['destinations'][number]): number => busy + todo
-  for (const destination of destinations)
-    if (largest === undefined || sizeOf(destination) > sizeOf(largest)) largest = destination
+function largestFields(destinations: Seen['destinations']): object {
+  const largest = largestOf(destinations)
   if (largest === undefined) return {}
   const { transport, nexthop, busy, todo, state } = largest
   return { transport, nexthop, count: busy + todo, state: state.kind }
