@@ -21,9 +21,9 @@ export const isUsed = (stream: Readable): boolean => usedStreams.has(stream)
 /** Marks a stream as the data of a submission. */
 export const markUsed = (stream: Readable): unknown => usedStreams.add(stream)
 
-/** Ends a stream that is not read further: destroys it, but reads a request of an HTTP server
- * to its end, as long as that server allows. To destroy a request would close its connection before the answer:
- * its client would not get the answer, and repeat.
+/** Ends a stream that is not read further: destroys it, but reads a request of an HTTP server to
+ * its end, as long as that server allows. To destroy a request would close its connection before
+ * the answer: its client would not get the answer, and repeat.
  * @param reading the reader so far: nothing flows before that has ended */
 export function discard(stream: Readable, reading?: AsyncGenerator): void {
   if (!isRequest(stream)) {
