@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { aftermath, firstLife, oneLife } from '../../src/sim/life/aftermath.js'
 import { DiskImage } from '../../src/sim/disk/disk-image.js'
 import { QueueModel } from '../../src/sim/model/queue-model.js'
-import { diskHangs, drained, onDisk } from '../../src/sim/workload/machine-workloads.js'
+import { diskHangs, drained, hangsInDoubt, onDisk } from '../../src/sim/workload/machine-workloads.js'
 import { carried, everything } from '../../src/sim/workload/small-workloads.js'
 import { toItsEnd } from '../../src/sim/workload/workload.js'
 import { fatalRun } from '../../src/sim/hunt/fatal.js'
@@ -27,6 +27,13 @@ test('deliveries are held while the disk hangs and while the lock is in doubt, a
   expect(life.trouble.others).toEqual(['disk hung', 'in doubt'])
   const codes = life.notices.map((notice) => (notice.kind === 'warning' ? notice.code : notice.kind))
   expect(codes).toEqual(['DELIVERIES_HELD', 'DELIVERIES_RESUMED', 'DELIVERIES_HELD', 'DELIVERIES_RESUMED'])
+})
+
+test('deliveries are resumed when the doubt is over that began while the disk hung', async () => {
+  const life = await firstLife({ seed: 1, order: 'fifo', workload: hangsInDoubt, model: new QueueModel() })
+  expect(life.model.violations).toEqual([])
+  const codes = life.notices.map((notice) => (notice.kind === 'warning' ? notice.code : notice.kind))
+  expect(codes).toEqual(['DELIVERIES_HELD', 'DELIVERIES_RESUMED'])
 })
 
 test('a disk that hangs at whichever call of a start delays its recovery, and no more', async () => {

@@ -97,6 +97,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'compacted-into-incoming': { hunt: 'crowd on hold', seed: 1, op: 273 },
   'attempted-while-the-disk-hangs': { hunt: 'disk hangs', seed: 1 },
   'attempted-without-proof': { hunt: 'disk hangs', seed: 1 },
+  'proof-not-heard-behind-a-hang': { hunt: 'hangs in doubt', seed: 1 },
   'attempted-while-drained': { hunt: 'drained', seed: 1 },
   'drained-while-under-way': { hunt: 'drained', seed: 1 },
   'drained-before-durable': { hunt: 'drained', seed: 1 },

@@ -64,6 +64,13 @@ export const disturbanceMutations: readonly Mutation[] = [
     'this.#isInTime',
   ),
   one(
+    'proof-not-heard-behind-a-hang',
+    'attempts begin again when ownership is proven, whatever they were held for first',
+    'engine/deliver/attempt-gate.js',
+    'if (!isProven)',
+    'if (!isProven && this.#shutSinceMs === undefined)',
+  ),
+  one(
     'attempted-while-drained',
     'no attempt begins in a life that is being drained',
     'engine/deliver/drain.js',

@@ -31,8 +31,8 @@ export class AttemptGate {
     if (this.#isClosed) return false
     const { isProven } = this.#parts.ownership
     const isOpen = this.#isInTime && isProven
-    if (!isOpen && this.#shutSinceMs === undefined) this.#shut()
     if (!isProven) this.#awaitProof()
+    if (!isOpen && this.#shutSinceMs === undefined) this.#shut()
     return isOpen
   }
 

@@ -29,7 +29,7 @@ import {
   turning,
 } from '../workload/small-workloads.js'
 import { cleaned } from '../workload/cleaned.js'
-import { diskHangs, drained, onDisk } from '../workload/machine-workloads.js'
+import { diskHangs, drained, hangsInDoubt, onDisk } from '../workload/machine-workloads.js'
 import { consumed } from '../workload/consumed.js'
 import { keyed } from '../workload/keyed.js'
 import { timed } from '../workload/timed.js'
@@ -65,6 +65,7 @@ export const huntNames = [
   'expired apart',
   'crowd on hold',
   'disk hangs',
+  'hangs in doubt',
   'drained',
   'cleaned',
   'fatal',
@@ -121,6 +122,10 @@ const crashHunts = {
     options: { every: 13, power: { statesMax: 2, randomStates: 1 } },
   },
   'disk hangs': { workload: diskHangs },
+  'hangs in doubt': {
+    workload: hangsInDoubt,
+    options: { every: 5, power: { statesMax: 2, randomStates: 1 } },
+  },
   drained: { workload: drained },
   cleaned: { workload: cleaned, options: { every: 3, power: { statesMax: 4, randomStates: 1 } } },
   'fresh segments': { workload: onDisk(carried, 'fresh segments') },

@@ -20,6 +20,13 @@ export const diskHangs: Workload = {
   doubts: [{ from: { ms: 12_000 }, forMs: 5000 }],
 }
 
+/** The same, and the doubt begins while the disk hangs, and ends behind that. */
+export const hangsInDoubt: Workload = {
+  ...diskHangs,
+  name: 'hangs in doubt',
+  doubts: [{ from: { ms: 6000 }, forMs: 8000 }],
+}
+
 /** The same queue on a disk of another kind. */
 export const onDisk = (workload: Workload, disk: DiskModeName): Workload => ({
   ...workload,
