@@ -23,5 +23,14 @@ export const isMap = (value: unknown): value is ReadonlyMap<unknown, unknown> =>
 export const isProgramError = (value: unknown): value is Error =>
   isError(value) && ['TypeError', 'ReferenceError', 'RangeError'].includes(value.name)
 
-/** What a thrown value says for itself. Reading it may throw: it may be anything. */
-export const thrownText = (thrown: unknown): string => (isError(thrown) ? thrown.message : String(thrown))
+/** What a thrown value says for itself; Node's error of a connection that was refused at two
+ * addresses says it only in the errors of both. Reading it may throw: it may be anything. */
+export function thrownText(thrown: unknown): string {
+  if (!isError(thrown)) return String(thrown)
+  if (thrown.message !== '') return thrown.message
+  const { errors, code } = thrown as { readonly errors?: unknown; readonly code?: unknown }
+  const reasons = Array.isArray(errors) ? errors.map((error) => (isError(error) ? error.message : '')) : []
+  const said = [...new Set(reasons)].filter((reason) => reason !== '')
+  if (said.length > 0) return said.join('; ')
+  return typeof code === 'string' ? code : thrown.name
+}

@@ -3,7 +3,7 @@
  * deferred, 5.x failed) and a text without control characters. Text and name of the remote have at
  * most `textCharsMax` characters together. An answer that breaks the contract defers all
  * recipients: a bug in a transport neither loses nor returns mail, and is reported. */
-import { isError, isProgramError } from '../base/realms.js'
+import { isError, isProgramError, thrownText } from '../base/realms.js'
 import { InvariantError } from '../base/assert.js'
 import { countText, ownText } from '../base/text.js'
 import { remoteBytesMax } from '../base/remote-reply.js'
@@ -181,7 +181,7 @@ export function textOf(value: unknown, charsMax: number = textCharsMax): string 
 /** A thrown value as a string. */
 export function safeThrownText(error: unknown): string {
   try {
-    return textOf(isError(error) ? error.message || error.name : error)
+    return textOf(isError(error) ? thrownText(error) : error)
   } catch {
     return 'an error that cannot be read'
   }

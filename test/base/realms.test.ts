@@ -48,3 +48,13 @@ test('a thrown value says what it has to say', () => {
     'undefined',
   ])
 })
+
+test('an error without a message says what is in it, or its code, or its name', () => {
+  const refused = [new Error('connect ECONNREFUSED ::1:25'), new Error('connect ECONNREFUSED 127.0.0.1:25')]
+  expect(thrownText(new AggregateError(refused))).toBe(
+    'connect ECONNREFUSED ::1:25; connect ECONNREFUSED 127.0.0.1:25',
+  )
+  expect(thrownText(new AggregateError(refused, 'nobody answers'))).toBe('nobody answers')
+  expect(thrownText(Object.assign(new AggregateError([new Error()]), { code: 'EPIPE' }))).toBe('EPIPE')
+  expect(thrownText(new RangeError())).toBe('RangeError')
+})

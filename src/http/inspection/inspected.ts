@@ -1,5 +1,5 @@
 /** Carries out one inspection of a queue's directory. It takes no lock, and writes nothing. */
-import { isError } from '../../base/realms.js'
+import { thrownText } from '../../base/realms.js'
 import { position } from '../../base/position.js'
 import { nodeDisk } from '../../disk/node-disk.js'
 import { WaybillError } from '../../errors.js'
@@ -155,7 +155,7 @@ function shownRecord({ payload, timeMs, ...record }: LoggedRecord): ShownRecord 
     return { ...record, at: timeMs, fields: fieldsOf(record.kind, payload) }
   } catch (error) {
     if (!isDamage(error)) throw error
-    return { ...record, at: timeMs, fields: { damaged: isError(error) ? error.message : '' } }
+    return { ...record, at: timeMs, fields: { damaged: thrownText(error) } }
   }
 }
 

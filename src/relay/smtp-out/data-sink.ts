@@ -3,6 +3,7 @@
  * Invariant: nodemailer's own stream dots, mends and ends the data wherever that changes an
  * octet. */
 import type { Readable, Transform, TransformCallback } from 'node:stream'
+import { thrownText } from '../../base/realms.js'
 import { leavesAsItStands } from '../mime/plain-data.js'
 
 /** Nodemailer hands the stream that dots and ends the data to whatever has a `pipe`, once the
@@ -42,7 +43,7 @@ export function passPieces(sink: DataSink): void {
  * so it is shown a copy. */
 export const lifeOf = (data: Readable): object => ({
   on: (event: string, listener: (error: Error) => void): void => {
-    data.on(event, (cause: Error) => listener(new Error(cause.message, { cause })))
+    data.on(event, (cause: Error) => listener(new Error(thrownText(cause), { cause })))
   },
   removeListener: (): void => {},
   destroy: (): void => {

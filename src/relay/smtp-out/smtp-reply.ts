@@ -4,6 +4,7 @@
  * happens is tried again.
  * 2. A reply counts only where it cannot be another command's (`stepFault`).
  * 3. What has to do with TLS has the code `ETLS`, whatever nodemailer calls it. */
+import { thrownText } from '../../base/realms.js'
 import type { Outcome, SiteTrouble } from '../../delivery/transport.js'
 
 /** Where in the session a reply came, as far as it changes the meaning. */
@@ -79,10 +80,13 @@ export interface ClientError extends Error {
 export function handshakeFailed(error: ClientError & { readonly reason?: string }): ClientError {
   const { originalCode } = error
   const detail = originalCode?.startsWith('ERR_SSL_') === true ? error.reason : undefined
-  return Object.assign(new Error(`the TLS handshake failed: ${detail ?? error.message}`, { cause: error }), {
-    code: 'ETLS',
-    originalCode,
-  })
+  return Object.assign(
+    new Error(`the TLS handshake failed: ${detail ?? thrownText(error)}`, { cause: error }),
+    {
+      code: 'ETLS',
+      originalCode,
+    },
+  )
 }
 
 /** A session that must have TLS asks for it unoffered, too. @param ehlo the reply to EHLO */

@@ -1,5 +1,5 @@
 /** A line of JSON as a submission: the message as the HTTP API has it, and options of `submit`. */
-import { isError, thrownText } from '../../../src/base/realms.js'
+import { thrownText } from '../../../src/base/realms.js'
 import { UsageError } from '../cli/command.js'
 import { WaybillError } from '../../../src/errors.js'
 import { composed, mailSchema, type MailParts } from '../../../src/http/api/composed-mail.js'
@@ -47,7 +47,7 @@ function membersOf(line: string): object {
   try {
     value = JSON.parse(line)
   } catch (error) {
-    throw new WaybillError('OPTION_INVALID', `no JSON: ${isError(error) ? error.message : ''}`)
+    throw new WaybillError('OPTION_INVALID', `no JSON: ${thrownText(error)}`)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new WaybillError('OPTION_INVALID', 'a line is one JSON object')
