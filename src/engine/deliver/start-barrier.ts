@@ -1,8 +1,8 @@
 /** Delays an attempt until no crash can forget that it begins.
  * Invariant: the first attempt on a message of an earlier life begins only when the journal durably
  * says that the message is worked on, and, if a recovery found it, that it is attempted. So each
- * life that the message ends counts. A message that this life accepted waits for nothing: it costs
- * no sync.
+ * life that the message ends counts. A message that this life accepted and that begins in its turn
+ * waits for nothing: it costs no sync.
  * Why:
  *   1. An attempt ends the process in the step in which it begins.
  *   2. The start was appended, and is lost with the process.
@@ -57,11 +57,13 @@ export class StartBarrier {
       message.apply({ kind: 'delivery', notes: [] })
     }
     if (message.attemptNote !== nowhere) return message.attemptNote
-    return this.#isInherited(message) ? message.start : nowhere
+    return this.#mayBeInherited(message) ? message.start : nowhere
   }
 
-  #isInherited({ place }: ActiveMessage): boolean {
+  /** One that was written anew stands behind that end, and out of order. */
+  #mayBeInherited({ place }: ActiveMessage): boolean {
     const { lanes } = this.#parts
+    if (place.outOfOrder) return true
     return lanes.has(place.lane) && place.position < lanes.get(place.lane).inheritedEnd
   }
 }
