@@ -20,6 +20,8 @@ import { checkQueueDirectory, noFollow } from './safe-directory.js'
 
 export interface Lock {
   readonly path: string
+  /** Of the file that is locked: a process id may also be one of another container. */
+  readonly identity: string
   /** That of the file, and that of its directory: to be closed in this order. */
   readonly descriptors: readonly number[]
   readonly warnings: readonly string[]
@@ -35,9 +37,13 @@ const pidBytesMax = 16
 /** Locks of this process whose descriptors are still being closed: its next life waits for them. */
 const releasing = new Map<string, Promise<void>>()
 
+/** The files that this process has locked, by identity. */
+const held = new Set<string>()
+
 export function whenReleased(lock: Lock, released: Promise<void>): void {
   releasing.set(lock.path, released)
   void released.then(() => {
+    held.delete(lock.identity)
     if (releasing.get(lock.path) === released) releasing.delete(lock.path)
   })
 }
@@ -49,6 +55,7 @@ export async function takeLock(path: string, tryLock: TryLock = defaultLock()): 
   const warnings = [...(await checkQueueDirectory(directory)), ...(await fileSystemWarnings(directory))]
   const descriptor = await openLock(path)
   const descriptors = [descriptor]
+  const identity = identityOf(descriptor)
   try {
     const guard = await openGuard(directory)
     if (guard !== undefined) descriptors.push(guard)
@@ -62,15 +69,25 @@ export async function takeLock(path: string, tryLock: TryLock = defaultLock()): 
       await writePid(descriptor)
       await giveLock(directory, descriptor)
       const locked = isDirectoryLocked ? 'the file lock and a directory' : 'the file lock'
-      return { path, descriptors, warnings, kind: `flock of ${locked}, ${lockerOf(tryLock)}` }
+      held.add(identity)
+      return { path, identity, descriptors, warnings, kind: `flock of ${locked}, ${lockerOf(tryLock)}` }
     }
-    const owner = await readPid(descriptor)
-    const who = owner === undefined ? 'another process' : `process ${owner}`
-    throw new WaybillError('QUEUE_LOCKED', `${who} runs this queue`, { path })
+    throw new WaybillError('QUEUE_LOCKED', `${await ownerOf(descriptor, identity)} runs this queue`, { path })
   } catch (error) {
     for (const opened of descriptors) await new Promise<void>((resolve) => fs.close(opened, () => resolve()))
     throw error
   }
+}
+
+function identityOf(descriptor: number): string {
+  const { dev, ino } = fs.fstatSync(descriptor, { bigint: true })
+  return `${dev} ${ino}`
+}
+
+async function ownerOf(descriptor: number, identity: string): Promise<string> {
+  if (held.has(identity)) return 'this very process'
+  const owner = await readPid(descriptor)
+  return owner === undefined ? 'another process' : `process ${owner}`
 }
 
 /** Also that of an earlier process, which did not; but no file that another user has put there:

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import fs from 'node:fs'
-import { mkdtemp, open, readFile, rm, type FileHandle } from 'node:fs/promises'
+import { mkdtemp, open, readFile, rm, writeFile, type FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -87,8 +87,17 @@ test('who is refused is told which process has the queue', async () => {
   const disk = nodeDisk(directory)
   await disk.lock('lock')
   expect((await readFile(path, 'latin1')).trim()).toBe(String(process.pid))
-  await expect(nodeDisk(directory).lock('lock')).rejects.toThrow(`process ${process.pid} runs this queue`)
+  await expect(nodeDisk(directory).lock('lock')).rejects.toThrow('this very process runs this queue')
   disk.abandon()
+  // It waits for that.
+  const last = await takeLock(path)
+  release(last)
+  whenReleased(last, Promise.resolve())
+
+  const other = await holder()
+  await writeFile(path, '4711\n')
+  await expect(takeLock(path)).rejects.toThrow('process 4711 runs this queue')
+  await end(other)
 })
 
 test('the lock says what is locked, and by what', async () => {
