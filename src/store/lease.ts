@@ -304,8 +304,10 @@ export class Lease {
     return new WaybillError('STORE_BEHIND', reason, { directory: this.#options.store.name })
   }
 
-  /** The other connections, each to a server that has the epoch: one that was replaced
-   * meanwhile, and does not know it, has not. */
+  /** The other connections, each to a server that has the epoch, and all to the same one:
+   *    1. a server gets the epoch, and is replaced
+   *    2. the new one has it, too, and the old one does not know that it was replaced
+   *    3. a lane is written to the new one, and read from the old one: it seems to be damaged */
   async #connected(beat: Session, fence: Fence): Promise<Tenure | undefined> {
     const { store } = this.#options
     const answers = await Promise.all([0, 1, 2].map(() => store.connect(this.#claimant.nonce)))
@@ -315,7 +317,14 @@ export class Lease {
     const beats = standings.flatMap((answer) =>
       answer.kind === 'done' && answer.value.epoch === fence.epoch ? [answer.value.beat] : [],
     )
-    if (journal !== undefined && names !== undefined && reads !== undefined && beats.length === 3) {
+    const isOneServer = sessions.every(({ timeline }) => timeline === beat.timeline)
+    if (
+      journal !== undefined &&
+      names !== undefined &&
+      reads !== undefined &&
+      beats.length === 3 &&
+      isOneServer
+    ) {
       this.#beatSeen = Math.max(this.#beatSeen, ...beats)
       return { fence, journal, names, reads, beat }
     }

@@ -152,3 +152,27 @@ test('a life whose claim the store lacks ends because the store went back, not b
   expect(await endOf({ epoch: 1, beat: 2, isAnothers: true })).toBe('STORE_BEHIND')
   expect(await endOf({ epoch: 3, beat: 2, isAnothers: true })).toBe('QUEUE_LOST')
 })
+
+test('all connections are to one server, where one that was replaced goes on', async () => {
+  let epoch = 1
+  const sessionOn = (timeline: number): Session =>
+    ({
+      timeline,
+      queueNamed: () => Promise.resolve(done(row)),
+      present: () => Promise.resolve(done(undefined)),
+      standing: () => Promise.resolve(done({ ...nobody, epoch })),
+      claim: () => Promise.resolve(done(++epoch)),
+      resume: () => Promise.resolve(done(++epoch)),
+      beat: () => Promise.resolve(done(undefined)),
+      close: () => undefined,
+    }) as unknown as Session
+  // The claim, three more, and the same when it resumes.
+  const timelines = [1, 2, 2, 1, 1, 2, 1, 1]
+  const connect = (): Promise<Answer<Session>> => Promise.resolve(done(sessionOn(timelines.shift() ?? 2)))
+  const given = options({})
+  const lease = await Lease.take({ ...given, store: { ...given.store, connect } }, () => undefined, questions)
+  onTestFinished(() => lease.abandon(new WaybillError('QUEUE_CRASHED', 'the end of the test')))
+  const { beat, journal, names, reads } = await lease.tenure()
+  expect([beat, journal, names, reads].map(({ timeline }) => timeline)).toEqual([2, 2, 2, 2])
+  expect(timelines).toEqual([])
+})
