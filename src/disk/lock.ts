@@ -55,8 +55,8 @@ export async function takeLock(path: string, tryLock: TryLock = defaultLock()): 
   const warnings = [...(await checkQueueDirectory(directory)), ...(await fileSystemWarnings(directory))]
   const descriptor = await openLock(path)
   const descriptors = [descriptor]
-  const identity = identityOf(descriptor)
   try {
+    const identity = identityOf(descriptor)
     const guard = await openGuard(directory)
     if (guard !== undefined) descriptors.push(guard)
     // An owner that ends frees the directory last, so this process gets the file, too. Some file

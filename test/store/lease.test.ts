@@ -29,6 +29,7 @@ function options(answers: Partial<Session>): LeaseOptions {
     present: () => Promise.resolve(done(undefined)),
     standing: () => Promise.resolve(done({ ...nobody, epoch })),
     claim: () => Promise.resolve(done(++epoch)),
+    resume: () => Promise.resolve(done(++epoch)),
     beat: () => Promise.resolve(done(undefined)),
     close: () => undefined,
     ...answers,
@@ -154,22 +155,13 @@ test('a life whose claim the store lacks ends because the store went back, not b
 })
 
 test('all connections are to one server, where one that was replaced goes on', async () => {
-  let epoch = 1
-  const sessionOn = (timeline: number): Session =>
-    ({
-      timeline,
-      queueNamed: () => Promise.resolve(done(row)),
-      present: () => Promise.resolve(done(undefined)),
-      standing: () => Promise.resolve(done({ ...nobody, epoch })),
-      claim: () => Promise.resolve(done(++epoch)),
-      resume: () => Promise.resolve(done(++epoch)),
-      beat: () => Promise.resolve(done(undefined)),
-      close: () => undefined,
-    }) as unknown as Session
   // The claim, three more, and the same when it resumes.
   const timelines = [1, 2, 2, 1, 1, 2, 1, 1]
-  const connect = (): Promise<Answer<Session>> => Promise.resolve(done(sessionOn(timelines.shift() ?? 2)))
   const given = options({})
+  const connect = async (nonce: string): Promise<Answer<Session>> => {
+    const answer = await given.store.connect(nonce)
+    return answer.kind === 'done' ? done({ ...answer.value, timeline: timelines.shift() ?? 2 }) : answer
+  }
   const lease = await Lease.take({ ...given, store: { ...given.store, connect } }, () => undefined, questions)
   onTestFinished(() => lease.abandon(new WaybillError('QUEUE_CRASHED', 'the end of the test')))
   const { beat, journal, names, reads } = await lease.tenure()
