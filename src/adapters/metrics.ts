@@ -11,6 +11,8 @@ import type { TransportSnapshot } from '../scheduler/scheduler.js'
 import { queueNameOf } from '../lane/lane.js'
 
 export type Labels = Readonly<Record<string, string>>
+/** Tells the queues of a registry apart. */
+export const queueLabel = 'queue'
 export interface Reading {
   readonly labels: Labels
   readonly value: number

@@ -9,7 +9,16 @@ import { checkOptionNames } from '../base/options.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import type { Queue } from '../queue.js'
 import { countedByEvents, notedByEvents, type Counted } from './event-metrics.js'
-import { asked, followed, measured, type Labels, type Measured, type Named, type Reading } from './metrics.js'
+import {
+  asked,
+  followed,
+  measured,
+  queueLabel,
+  type Labels,
+  type Measured,
+  type Named,
+  type Reading,
+} from './metrics.js'
 
 /** Of the queue's life. */
 export const upMetric: Named = {
@@ -26,6 +35,9 @@ export interface PrometheusOptions {
   /** The label `queue` of its numbers. Default: none for the first queue of a registry, and 2, 3, …
    * for further ones. */
   readonly name?: string
+  /** The queue's series go when it crashes, as is right for one that was lent. Default false: they
+   * stay until the next queue comes, and `waybill_up` is 0. */
+  readonly endsWithQueue?: boolean
 }
 
 interface Watched {
@@ -51,8 +63,8 @@ export function prometheus(
   registry: Registry = new Registry(),
   options: PrometheusOptions = {},
 ): Registry {
-  checkOptionNames(options, { name: true })
-  const { name } = options
+  checkOptionNames(options, { name: true, endsWithQueue: true })
+  const { name, endsWithQueue = false } = options
   const watched = livingIn(registry)
   const label = name ?? freeName(watched)
   if (watched.some((other) => other.queue === queue || other.labels[queueLabel] === label))
@@ -65,16 +77,20 @@ export function prometheus(
     )
   if (watched.length === 0) registerAll(registry, watched)
   const labels: Labels = label === undefined ? {} : { queue: label }
-  watched.push({ queue, labels, statistics: oncePerScrape(() => queue.stats()), room: roomOf(queue) })
+  const one: Watched = { queue, labels, statistics: oncePerScrape(() => queue.stats()), room: roomOf(queue) }
+  watched.push(one)
   for (const metric of countedByEvents) count(queue, labels, metric, registry)
   for (const { name: noted, event, read } of notedByEvents) {
     const gauge = registry.getSingleMetric(noted) as Gauge
     queue.on(event, (happened) => gauge.set(labels, read(happened)))
   }
+  if (endsWithQueue)
+    queue.on('crashed', () => {
+      if (watched.includes(one)) remove(one, watched, registry)
+    })
   return registry
 }
 
-const queueLabel = 'queue'
 const names: readonly string[] = [
   upMetric.name,
   ...[...measured, ...asked, ...followed, ...countedByEvents, ...notedByEvents].map(({ name }) => name),
@@ -82,19 +98,19 @@ const names: readonly string[] = [
 
 /** Removes the series of crashed queues, and all metrics with the last one. */
 function livingIn(registry: Registry): Watched[] {
-  const watched = watchedIn.get(registry)
-  if (watched === undefined) return []
-  const living = watched.filter(({ queue }) => !queue.isCrashed)
-  if (living.length === 0) {
+  const watched = watchedIn.get(registry) ?? []
+  for (const one of watched.filter(({ queue }) => queue.isCrashed)) remove(one, watched, registry)
+  return watched
+}
+
+function remove(one: Watched, watched: Watched[], registry: Registry): void {
+  watched.splice(watched.indexOf(one), 1)
+  if (watched.length === 0) {
     for (const name of names) registry.removeSingleMetric(name)
     watchedIn.delete(registry)
-    return []
-  }
-  for (const { labels } of watched.filter((one) => !living.includes(one)))
+  } else
     for (const { name } of [...countedByEvents, ...notedByEvents])
-      forget(registry.getSingleMetric(name) as Counter | Gauge, labels)
-  watched.splice(0, Infinity, ...living)
-  return watched
+      forget(registry.getSingleMetric(name) as Counter | Gauge, one.labels)
 }
 
 /** The series of one queue. */

@@ -366,3 +366,16 @@ test('of a queue that has crashed no series is left when the next one comes', as
   const queues = series.map((one) => /queue="(\w+)"/.exec(one)?.[1])
   expect(new Set(queues)).toEqual(new Set(['last', 'stays']))
 })
+
+test('the series of a queue that was lent go with it', async () => {
+  const registry = watch(new StillQueue())
+  const lent = new StillQueue()
+  prometheus(lent as unknown as WatchedQueue, registry, { name: 'lent', endsWithQueue: true })
+  lent.emit('recovered', { messageCount: 1, cutBytes: 0, durationMs: 5 })
+  expect(await scrape(registry)).toMatchObject({ waybill_up: 1, 'waybill_up{queue="lent"}': 1 })
+  lent.isCrashed = true
+  lent.emit('crashed', { error: undefined })
+  const series = Object.keys(await scrape(registry))
+  expect(series).toContain('waybill_up')
+  expect(series.filter((one) => one.includes('lent'))).toEqual([])
+})

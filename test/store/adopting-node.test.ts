@@ -64,7 +64,7 @@ describe.skipIf(missing !== undefined)(
       expect(await lookers()).toBe(first)
     })
 
-    test('tells the problems of a queue that it has adopted', async () => {
+    test('tells the problems and the numbers of a queue while it has adopted it', async () => {
       const directory = await temporaryDirectory('adopting')
       const store = `${servers!.url}?safety=assumed&ttl=1s`
       const waybill = (...words: string[]): Promise<Ended> => runWaybill(words, { directory })
@@ -73,13 +73,32 @@ describe.skipIf(missing !== undefined)(
         const named = ['--store', store, '--queue', queue, '--relay', '127.0.0.1:9']
         return startedRelay([...named, ...words], {}, { makesQueue: true })
       }
-      const gone = await started('mx2')
-      const relay = await started('mx1', '--freeze')
+      const gone = await started('mx2', '--adopt', 'no')
+      const relay = await started('mx1', '--freeze', '--metrics', '127.0.0.1:0')
       await gone.kill()
       await expect.poll(() => relay.log).toMatch(/"adopted":"mx2"[^\n]*without an owner is adopted/)
       const told = async (): Promise<string> =>
         (await waybill('top', '--once', '--json', '--queue', `${store}&queue=mx2`)).stdout
       await expect.poll(told, { interval: 1000 }).toContain('NOTHING_DELIVERED')
+
+      const [metrics] = /http:\/\/\S+\/metrics/.exec(relay.output)!
+      const numbers = /^waybill_(?:up|store_epoch|accepted_messages_total)(?:\{queue="mx2"\})? /
+      const shown = async (): Promise<string[]> => {
+        const text = await (await fetch(metrics)).text()
+        return text.split('\n').filter((line) => numbers.test(line))
+      }
+      expect(await shown()).toEqual([
+        'waybill_up 1',
+        'waybill_up{queue="mx2"} 1',
+        'waybill_accepted_messages_total 0',
+        'waybill_accepted_messages_total{queue="mx2"} 0',
+        'waybill_store_epoch 1',
+        'waybill_store_epoch{queue="mx2"} 2',
+      ])
+      await started('mx2', '--adopt', 'no')
+      await expect
+        .poll(shown, { interval: 500 })
+        .toEqual(['waybill_up 1', 'waybill_accepted_messages_total 0', 'waybill_store_epoch 1'])
     })
   },
 )

@@ -2,10 +2,12 @@
  * address of one place. */
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { seconds, type Named } from '../../../src/adapters/metrics.js'
+import { queueLabel, seconds, type Named } from '../../../src/adapters/metrics.js'
 import type { Queue } from '../../../src/index.js'
 import type { Listener } from '../../../src/relay/listening.js'
 import { listenMetrics, type MetricsSource } from '../../../src/relay/metrics-listener.js'
+import type { StoreDisk } from '../../../src/store/store-disk.js'
+import { registerStores, type AddedStore } from '../store/store-metrics.js'
 import type { LastReload } from './reload.js'
 import { formatEndpoint, type Endpoint } from '../cli/values.js'
 
@@ -25,11 +27,20 @@ const reloadSuccessTime: Named = {
 /** Of a relay, beside those of its queue. */
 export const relayMetrics: readonly Named[] = [certificateExpiry, reloadSuccess, reloadSuccessTime]
 
+/** The numbers of a relay's queue, and of those that it adopts: these have the label `queue`. */
+export interface RelayMetrics {
+  readonly registry: Registry
+  /** The store of the relay's own queue. Without it none is adopted. */
+  store(disk: StoreDisk): Promise<void>
+  /** In the turn in which it was opened. */
+  adopted(name: string, queue: Queue, disk: StoreDisk): void
+}
+
 type Registered = (
   queue: Queue,
   certificateExpiresAt: () => number | undefined,
   lastReload: () => LastReload,
-) => Registry
+) => RelayMetrics
 
 /** A relay without metrics does not pay for them: the library is loaded only here. */
 export async function loadMetrics(): Promise<Registered> {
@@ -52,7 +63,19 @@ export async function loadMetrics(): Promise<Registered> {
     gauge(reloadSuccess, () => (lastReload().isSuccessful ? 1 : 0))
     gauge(reloadSuccessTime, () => seconds(lastReload().successAtMs))
     collectDefaultMetrics({ register: registry })
-    return registry
+    let addStore: AddedStore | undefined
+    return {
+      registry,
+      store: async (disk) => {
+        addStore = await registerStores(registry)
+        addStore(disk, {})
+      },
+      adopted: (name, lent, disk) => {
+        prometheus(lent, registry, { name, endsWithQueue: true })
+        const remove = addStore?.(disk, { [queueLabel]: name })
+        lent.on('crashed', () => remove?.())
+      },
+    }
   }
 }
 

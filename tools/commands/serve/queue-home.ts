@@ -20,6 +20,7 @@ import type { RelayDoor } from '../door/door.js'
 import { Retirement } from '../door/retirement.js'
 import { logEvents } from '../log/log.js'
 import type { Adoption } from '../store/adoption.js'
+import type { RelayMetrics } from './metrics.js'
 import { withParameters } from '../cli/store-parameters.js'
 import { parseYes } from '../cli/values.js'
 import { loadStorePlace } from '../cli/queue-disk.js'
@@ -153,6 +154,7 @@ export interface Adopting {
   readonly log: Logger
   /** Of an adopted queue, for its problems. */
   readonly figuresOf: (queue: Queue) => Figures
+  readonly metrics: RelayMetrics | undefined
   /** Of mail that operators give to an adopted queue. */
   readonly entryOf: (queue: Queue, log: Logger) => RelayDoor
 }
@@ -161,13 +163,14 @@ export interface Adopting {
 export async function adoptionOf(
   args: Arguments,
   { place, directory }: QueueHome,
-  { options, control, log, figuresOf, entryOf }: Adopting,
+  { options, control, log, figuresOf, metrics, entryOf }: Adopting,
 ): Promise<Adoption | undefined> {
   if (directory !== undefined || !parseYes('adopt', args.one('adopt') ?? 'yes')) return undefined
   const { Adoption } = await import('../store/adoption.js')
   const { queue = '', node = queue, ttlMs } = await loadStorePlace(place)
-  const onAdopted = (adopted: Queue, disk: StoreDisk): void => {
-    const own = log.child({ adopted: adopted.lockKind })
+  const onAdopted = (adopted: Queue, disk: StoreDisk, name: string): void => {
+    const own = log.child({ adopted: name })
+    metrics?.adopted(name, adopted, disk)
     logEvents(adopted, own)
     const figures = figuresOf(adopted)
     adopted.on('crashed', () => void figures.end())

@@ -5,7 +5,6 @@
  *   2. A port is opened when the queue can take mail. One that cannot be had crashes the queue.
  *   3. A reload that is refused changes nothing; one that is accepted changes all that it can. */
 import { pino, type Logger } from 'pino'
-import type { Registry } from 'prom-client'
 import { systemClock } from '../../../src/base/clock.js'
 import { Conversations } from '../../../src/delivery/conversation.js'
 import { madeDirectory } from '../../../src/disk/names.js'
@@ -48,7 +47,6 @@ import { monotonicNow, systemdOf, type Notify } from '../log/systemd.js'
 import { sharedLimits, sharedScheduler, Shares } from '../parameters/shares.js'
 import { clauseAgentsOf } from '../policy/agent-options.js'
 import { tellIdleClauses, tellMissingLanes } from '../policy/scheduler-conf.js'
-import { registerStore } from '../store/store-metrics.js'
 import type { Adoption } from '../store/adoption.js'
 import { asError, isJournal, withPriority } from '../text/journal.js'
 import { logText } from '../text/log-text.js'
@@ -66,7 +64,7 @@ import {
   sourcesOf,
 } from './delivery.js'
 import { factsOf, firstExpiryOf, loadHttp, type RelayHttp } from './http.js'
-import { answerForMetrics, loadMetrics } from './metrics.js'
+import { answerForMetrics, loadMetrics, type RelayMetrics } from './metrics.js'
 import { optionOf, tellPlaces, tryPorts } from './places.js'
 import { adoptionOf, openHome, queuePlaceOf, serveControlAt, type OpenedHome } from './queue-home.js'
 import { reloads } from './reload.js'
@@ -230,7 +228,7 @@ class Relay {
   readonly #log: Logger
   readonly #ways: MailWays
   readonly #webhookState: WebhookState = { trouble: undefined }
-  readonly #registry: Registry | undefined
+  readonly #metrics: RelayMetrics | undefined
   readonly #http: RelayHttp | undefined
   readonly #figuresOf: (queue: Queue) => Figures
   readonly #watched: RelayHttp | Figures
@@ -242,7 +240,7 @@ class Relay {
   /** Of mail from clients. */
   readonly #entry: RelayDoor
   #adoption: Adoption | undefined
-  #metrics: readonly Listener[] = []
+  #metricsListeners: readonly Listener[] = []
   #closeListings: (() => void) | undefined
   /** What a reload has changed beside the limits. */
   #reloaded: Pick<Change, 'shaping' | 'retry'> | undefined
@@ -254,7 +252,7 @@ class Relay {
     this.#queue = queue
     this.#log = log
     this.#ways = ways
-    this.#registry = loaded.metrics?.(
+    this.#metrics = loaded.metrics?.(
       queue,
       () => firstExpiryOf(ways.said.tables),
       () => reloads.last,
@@ -290,8 +288,7 @@ class Relay {
     const { home, places } = settings
     const { webhook } = this.#ways.said.tables
     const log = this.#log
-    if (this.#registry !== undefined && opened.store !== undefined)
-      await registerStore(this.#registry, opened.store)
+    if (opened.store !== undefined) await this.#metrics?.store(opened.store)
     await this.#serveOrders(options)
     const pickup = await this.#maildrop()
     this.#stopping.beforeThat(() => pickup?.stop())
@@ -388,6 +385,7 @@ class Relay {
       control,
       log,
       figuresOf: this.#figuresOf,
+      metrics: this.#metrics,
       entryOf,
     })
     this.#stopping.beforeThat(() => this.#adoption?.stop())
@@ -434,8 +432,8 @@ class Relay {
     const { settings, loaded } = this.#parts
     const { metrics, mailq, http, console, server, hasThread, listsFor, home } = settings
     const log = this.#log
-    if (this.#registry !== undefined)
-      this.#metrics = await answerForMetrics(this.#queue, this.#registry, metrics, log)
+    if (this.#metrics !== undefined)
+      this.#metricsListeners = await answerForMetrics(this.#queue, this.#metrics.registry, metrics, log)
     const listed = listsFor === 'all' ? home.directory : undefined
     this.#closeListings = await answerListings(this.#queue, listed, mailq, log)
     await this.#http?.answer(http, 'http')
@@ -448,7 +446,7 @@ class Relay {
 
   /** All ports but those for mail. */
   #closeOthers(): Promise<void> {
-    for (const listening of this.#metrics) listening.close()
+    for (const listening of this.#metricsListeners) listening.close()
     this.#closeListings?.()
     return this.#watched.end()
   }

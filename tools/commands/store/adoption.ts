@@ -27,7 +27,8 @@ export interface AdoptionOptions {
   readonly ttlMs: number
   readonly options: QueueOptions
   readonly log: Logger
-  readonly onAdopted: (queue: Queue, disk: StoreDisk) => void
+  /** In the turn in which it was opened. */
+  readonly onAdopted: (queue: Queue, disk: StoreDisk, name: string) => void
 }
 
 interface Adopted {
@@ -132,7 +133,7 @@ export class Adoption {
       const adopted = { queue, names: new Set(Object.keys(transports)) }
       this.#adopted.set(name, adopted)
       log.warn({ adopted: name, lock: queue.lockKind }, 'a queue without an owner is adopted')
-      onAdopted(queue, disk)
+      onAdopted(queue, disk, name)
       this.#tell(name, adopted)
       const { error } = await new Promise<{ error?: unknown }>((resolve) => queue.on('crashed', resolve))
       log.warn({ adopted: name, reason: codeOf(error) }, 'an adopted queue is given back')

@@ -1,6 +1,6 @@
-/** The metrics of a store, for a relay's queue. */
+/** The metrics of a store, for the queues of a relay. */
 import type { Registry } from 'prom-client'
-import type { Named } from '../../../src/adapters/metrics.js'
+import { queueLabel, type Labels, type Named } from '../../../src/adapters/metrics.js'
 import type { StoreDisk } from '../../../src/store/store-disk.js'
 
 interface StoreMetric extends Named {
@@ -71,26 +71,34 @@ export const storeMetrics: readonly StoreMetric[] = [
   },
 ]
 
-export async function registerStore(registry: Registry, disk: StoreDisk): Promise<void> {
+/** What adds the store's numbers of one more queue, by its labels. */
+export type AddedStore = (disk: StoreDisk, labels: Labels) => RemovedStore
+export type RemovedStore = () => void
+
+export async function registerStores(registry: Registry): Promise<AddedStore> {
   const { Counter, Gauge } = await import('prom-client')
-  for (const { name, help, kind, read } of storeMetrics)
+  const stores = new Map<StoreDisk, Labels>()
+  for (const { name, help, kind, read } of storeMetrics) {
+    const about = { name, help, labelNames: [queueLabel], registers: [registry] }
     if (kind === 'gauge')
-      new Gauge({
-        name,
-        help,
-        registers: [registry],
+      void new Gauge({
+        ...about,
         collect() {
-          this.set(read(disk))
+          this.reset()
+          for (const [disk, labels] of stores) this.set(labels, read(disk))
         },
       })
     else
-      new Counter({
-        name,
-        help,
-        registers: [registry],
+      void new Counter({
+        ...about,
         collect() {
           this.reset()
-          this.inc(read(disk))
+          for (const [disk, labels] of stores) this.inc(labels, read(disk))
         },
       })
+  }
+  return (disk, labels) => {
+    stores.set(disk, labels)
+    return () => void stores.delete(disk)
+  }
 }
