@@ -142,6 +142,12 @@ export class ActiveSet {
     return earliest
   }
 
+  /** Those whose start lies behind this one, the newest first. */
+  *startedBehind(start: Position): Generator<ActiveMessage> {
+    let message = this.#messages.last
+    for (; message !== undefined && message.start > start; message = message.older) yield message
+  }
+
   /** How many messages cannot be read; they are not in `count`. */
   get damagedCount(): number {
     return this.#damaged.size

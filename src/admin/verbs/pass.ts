@@ -3,6 +3,7 @@
  * meanwhile are searched again, in a few passes. An unreadable message ends no pass. */
 import { nowhere } from '../../base/position.js'
 import { ActiveMessage, type EnvelopePlace } from '../../active/active-message.js'
+import type { ActiveSet } from '../../active/active-set.js'
 import { hasManyMarks } from '../../engine/checkpoint/capture.js'
 import { selected, type Selected } from '../select/listing.js'
 import type { OpenedEngine } from '../../engine/open.js'
@@ -23,6 +24,8 @@ export interface Verb {
 /** Passes over the queue, for messages that moved meanwhile; and the bound of those remembered. */
 const passesMax = 3
 const movedMax = 100_000
+/** Ended messages that an index may name beside as many as are active. */
+const endedMax = 1000
 
 /** Walks through the queue and gives the order for each match. All effects are durable
  * when it settles. */
@@ -93,6 +96,7 @@ class Pass {
   /** Only these, by id, as long as they were not met. */
   readonly #looked: Set<string> | undefined
   readonly #moved: Set<string>
+  readonly #started: ActiveByPlace
   /** Those that wait for attempts under way. */
   readonly #active: Promise<void>[] = []
 
@@ -111,6 +115,7 @@ class Pass {
     this.#damage = damage
     this.#looked = looked
     this.#moved = moved
+    this.#started = new ActiveByPlace(opened.parts.active)
   }
 
   async run(): Promise<void> {
@@ -190,7 +195,7 @@ class Pass {
         parts.events.emit('warning', { code: error.code, message: error.message, id: envelope.id })
       throw error
     }
-    const started = this.#activeAt(place)
+    const started = this.#started.at(place)
     if (started === undefined) return false
     this.#orderActive(started, order)
     return undefined
@@ -210,15 +215,39 @@ class Pass {
     }
   }
 
-  #activeAt({ lane, position }: EnvelopePlace): ActiveMessage | undefined {
-    for (const message of this.#opened.parts.active.messages())
-      if (message.place.position === position && message.place.lane === lane) return message
-    return undefined
-  }
-
   /** A checkpoint's marks must fit their lane. */
   async #recordMarks(): Promise<void> {
     const { parts, engine } = this.#opened
     for (const lane of parts.lanes) if (hasManyMarks(parts, lane)) await engine.checkpoint()
   }
 }
+
+/** Finds active messages by the places of their envelopes. A verb beside full load misses hundreds
+ * of a batch: each of them would be searched among all. */
+class ActiveByPlace {
+  readonly #active: ActiveSet
+  readonly #messages = new Map<string, ActiveMessage>()
+  /** Of the newest message that is known here. */
+  #start = nowhere
+
+  constructor(active: ActiveSet) {
+    this.#active = active
+  }
+
+  at(place: EnvelopePlace): ActiveMessage | undefined {
+    const known = this.#start
+    for (const message of this.#active.startedBehind(known)) {
+      this.#messages.set(keyOf(message.place), message)
+      if (message.start > this.#start) this.#start = message.start
+    }
+    if (this.#messages.size > 2 * this.#active.count + endedMax) this.#forgetEnded()
+    const message = this.#messages.get(keyOf(place))
+    return message !== undefined && this.#active.has(message) ? message : undefined
+  }
+
+  #forgetEnded(): void {
+    for (const [key, message] of this.#messages) if (!this.#active.has(message)) this.#messages.delete(key)
+  }
+}
+
+const keyOf = ({ lane, position }: EnvelopePlace): string => `${lane} ${position}`
