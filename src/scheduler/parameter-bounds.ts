@@ -84,6 +84,16 @@ const defaultNames: ReadonlyMap<string, string> = new Map(
 )
 const defaultName = (name: string): string => defaultNames.get(name) ?? name
 
+/** Where a name belongs that is known there alone. */
+const elsewhere: ReadonlyMap<string, string> = new Map(
+  Array.from(defaultNames)
+    .filter(([ofOne, ofAll]) => ofOne !== ofAll)
+    .flatMap(([ofOne, ofAll]) => [
+      [ofOne, `; for all transports it is ${ofAll}`] as const,
+      [ofAll, `; for one transport it is ${ofOne}`] as const,
+    ]),
+)
+
 const schedulerNames: ReadonlySet<string> = new Set([
   ...Object.keys(schedulerBounds),
   ...schedulerFlags,
@@ -151,11 +161,11 @@ function membersOf(value: unknown, option: string): Values {
 }
 
 function refuseUnknown(values: Values, known: ReadonlySet<string>, prefix: string): void {
-  for (const name of Object.keys(values))
-    if (!known.has(name))
-      throw new WaybillError('OPTION_INVALID', 'the scheduler has no such parameter', {
-        option: `${prefix}${name}`,
-      })
+  for (const name of Object.keys(values)) {
+    if (known.has(name)) continue
+    const reason = `the scheduler has no such parameter${elsewhere.get(name) ?? ''}`
+    throw new WaybillError('OPTION_INVALID', reason, { option: `${prefix}${name}` })
+  }
 }
 
 function transportOf(source: Source, base: Values): TransportSettings {

@@ -38,7 +38,11 @@ describe('an option that is refused names itself, its value and its bound:', () 
     [{ defaultProcesLimit: 1 }, 'the scheduler has no such parameter (option defaultProcesLimit)'],
     [
       { transports: { smtp: { defaultProcessLimit: 1 } } },
-      'the scheduler has no such parameter (option transports.smtp.defaultProcessLimit)',
+      'no such parameter; for one transport it is processLimit (option transports.smtp.defaultProcessLimit)',
+    ],
+    [
+      { destinationRateDelay: 1 },
+      'no such parameter; for all transports it is defaultDestinationRateDelay (option destinationRateDelay)',
     ],
     // Of none of these a parameter would be read.
     [5, 's parameters are members of an object'],
