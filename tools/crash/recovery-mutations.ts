@@ -145,7 +145,7 @@ export const recoveryMutations: readonly Mutation[] = [
     'lane-retired-with-mail',
     'a lane that no policy names any more is drained before it goes',
     'engine/checkpoint/capture.js',
-    'lane.isDrained &&',
+    'lane.isAllStarted &&',
     '',
   ),
 ]
