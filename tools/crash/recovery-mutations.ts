@@ -143,7 +143,7 @@ export const recoveryMutations: readonly Mutation[] = [
   ),
   one(
     'lane-retired-with-mail',
-    'a lane that no policy names any more is drained before it goes',
+    'a lane that no policy names any more is empty before it is removed',
     'engine/checkpoint/capture.js',
     'lane.isAllStarted &&',
     '',
