@@ -48,7 +48,7 @@ export async function openEngine(
     const inlineBytesMax = Math.min(checked.inlineBytesMax, inlineBytesMost(found.header))
     const opened = await open({ ...checked, inlineBytesMax }, disk, ownership, found, whenCertain)
     for (const message of ownership.warnings)
-      // Later, so that who awaits the queue can listen first.
+      // Later, so that a program that awaits the queue can listen first.
       checked.clock.soon(() => opened.parts.events.emit('warning', { code: 'FILE_SYSTEM', message }))
     return opened
   } catch (error) {
