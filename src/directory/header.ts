@@ -46,7 +46,7 @@ export async function readQueueHeader(disk: Disk): Promise<QueueHeader | undefin
     (name) => !ourNames.has(name) && !unfinishedSocket.test(name) && !systemNames.test(name),
   )
   if (foreign !== undefined)
-    throw new WaybillError('NOT_A_QUEUE', 'the directory holds this, and no queue', { path: foreign })
+    throw new WaybillError('NOT_A_QUEUE', 'the directory holds other files, and no queue', { path: foreign })
   for (const directory of ['journal', 'lanes', 'spool']) {
     const [name] = await disk.list(directory)
     if (name !== undefined)

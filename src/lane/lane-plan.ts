@@ -3,7 +3,7 @@
  * Invariant: no two lanes of a queue ever share both number and position, so a record of a removed
  * lane never names a message of a later one. Numbers are given in turn. A lane with a reused
  * number begins at positions that no lane of that number had. A lane that the policy no longer
- * names is drained. */
+ * names takes no new mail. */
 import { WaybillError } from '../errors.js'
 import type { LanePositions } from '../record/checkpoint.js'
 import { firstRetryLane, holdLane, incomingLane } from './lane.js'

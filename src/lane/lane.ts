@@ -32,7 +32,7 @@ export interface LaneOptions {
   readonly lastMarks: Position
   /** Where this life found its end. */
   readonly inheritedEnd: Position
-  /** The policy names its interval; otherwise it is only drained. */
+  /** The policy names its interval; otherwise mail only leaves it. */
   readonly wanted: boolean
 }
 
@@ -42,7 +42,7 @@ export class Lane {
   readonly logs: LaneLogs | undefined
   readonly runner: Runner
   readonly marks: Marks
-  /** New messages may come to it; else it is drained, and goes. */
+  /** New messages may come to it; else it is removed when it is empty. */
   wanted: boolean
   /** Earlier lives appended everything before it. */
   readonly inheritedEnd: Position
@@ -106,7 +106,7 @@ export class Lane {
   }
 
   /** Everything in it was started, up to its end. */
-  get isDrained(): boolean {
+  get isAllStarted(): boolean {
     if (this.runner.readAheadCount > 0) return false
     return this.logs === undefined ? !this.runner.isBehind : this.runner.position >= this.logs.envelopes.end
   }

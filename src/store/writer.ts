@@ -60,7 +60,7 @@ export class Writer {
   run(operation: string, path: string, write: Write): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ operation, path, write, resolve, reject })
-      if (!this.#isBusy) void this.#drain()
+      if (!this.#isBusy) void this.#performAll()
     })
   }
 
@@ -69,7 +69,7 @@ export class Writer {
     return this.#newest.isIn(session, queue)
   }
 
-  async #drain(): Promise<void> {
+  async #performAll(): Promise<void> {
     this.#isBusy = true
     for (let works = this.#next(); works.length > 0; works = this.#next())
       try {

@@ -109,6 +109,8 @@ test('a place that is taken, or not there, is a wrong call of either command', a
   expect((await called(backup, '--queue', queue, '--to', at('copy'))).exitCode).toBe(0)
   await expect(called(restore, '--from', at('copy'), '--to', at('.'))).rejects.toThrow('is there already')
   await expect(called(restore, '--from', at('none'), '--to', at('new'))).rejects.toThrow('no such file')
+  // It promises to send nothing that it cannot restore.
+  await expect(called(restore, '--from', at('none'), '--to', at('.'))).rejects.toThrow('is there already')
 })
 
 test('a listener of progress that throws ends no backup', async () => {

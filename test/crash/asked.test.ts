@@ -24,7 +24,7 @@ test(`'asking' has reports of every kind, and mail that is told of by another se
   life.queue!.on('reported', ({ action }) => actions.set(action, (actions.get(action) ?? 0) + 1))
   life.plan(asking.steps)
   await life.run(30_000)
-  life.model.drained(1)
+  life.model.allEnded(1)
   expect(life.model.violations).toEqual([])
   // Of m0 at two attempts, m1 at three, m2 and m4 once; of m3, who grows too old, a warning before.
   expect(Object.fromEntries(actions)).toEqual({ delivered: 5, failed: 2, delayed: 2 })

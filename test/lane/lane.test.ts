@@ -93,9 +93,9 @@ test('the number of a lane says what it is', () => {
 
 test('a lane with a candidate is not drained', () => {
   const lane = laneOf(2, 1)
-  expect(lane.isDrained).toBe(true)
+  expect(lane.isAllStarted).toBe(true)
   lane.runner.handOver(candidateAt(4096))
-  expect(lane.isDrained).toBe(false)
+  expect(lane.isAllStarted).toBe(false)
 })
 
 test('a delay goes to the wanted lane of the nearest interval, never to one that is only drained', () => {

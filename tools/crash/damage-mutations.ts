@@ -40,7 +40,7 @@ export const damageMutations: readonly Mutation[] = [
   one(
     'lane-goes-with-its-checkpoint',
     'the directory of a lane that the last batch has retired goes when a start has a batch of its own',
-    'engine/open.js',
+    'engine/beginning.js',
     'await journal.whenDurable(position(tail.end + 1));',
     ';',
   ),

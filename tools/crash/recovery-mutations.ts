@@ -143,9 +143,9 @@ export const recoveryMutations: readonly Mutation[] = [
   ),
   one(
     'lane-retired-with-mail',
-    'a lane that no policy names any more is drained before it goes',
+    'a lane that no policy names any more is empty before it is removed',
     'engine/checkpoint/capture.js',
-    'lane.isDrained &&',
+    'lane.isAllStarted &&',
     '',
   ),
 ]

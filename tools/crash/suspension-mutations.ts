@@ -19,7 +19,7 @@ export const suspensionMutations: readonly Mutation[] = [
   one(
     'suspensions-forgotten',
     'a life suspends what its checkpoint says',
-    'engine/open.js',
+    'engine/beginning.js',
     'checkpoint.suspensions ?? []',
     '[]',
   ),

@@ -159,12 +159,12 @@ function firstDataOf({ runner, marks }: Lane): Position {
 
 function positionsOf(lane: Lane, timeMs: number): LanePositions {
   const { logs, runner, marks } = lane
-  const { isDrained } = lane
+  const { isAllStarted } = lane
   const next = logs === undefined ? nowhere : firstDataOf(lane)
   if (next > lane.dataFloor) lane.dataFloor = next
   const envelopesEnd = logs?.envelopes.pad(timeMs) ?? nowhere
   const dataEnd = logs?.data.pad(timeMs) ?? nowhere
-  if (isDrained && logs !== undefined) runner.readTo(envelopesEnd)
+  if (isAllStarted && logs !== undefined) runner.readTo(envelopesEnd)
   if (next === nowhere && !runner.isBehind && logs !== undefined) lane.dataFloor = dataEnd
   return {
     lane: lane.number,
@@ -187,7 +187,7 @@ function isRetired({ garbage, active }: Parts, lane: Lane, suffix: Position): bo
     lane.logs?.envelopes.isExtending !== true &&
     lane.logs?.data.isExtending !== true &&
     !active.hasReplacementFor(lane.number) &&
-    lane.isDrained &&
+    lane.isAllStarted &&
     suffix > lane.namedAt &&
     !garbage.of(envelopesLog(lane.number)).hasPins &&
     !garbage.of(dataLog(lane.number)).hasPins

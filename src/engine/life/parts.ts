@@ -1,4 +1,4 @@
-/** The ports and the state that the parts of one life share. Wired once, in open.ts. */
+/** The ports and the state that the parts of one life share. Wired once, in beginning.ts. */
 import type { ActiveSet } from '../../active/active-set.js'
 import type { Garbage } from '../../garbage/pins.js'
 import type { Lane } from '../../lane/lane.js'

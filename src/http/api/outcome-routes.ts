@@ -194,6 +194,6 @@ async function follow(parts: ApiParts, followed: Followed, stream: EventStream):
     }
     // Without data it is no event, and the client remembers the number.
     if (passedOver > 0) stream.sendId(passedOver)
-    await stream.drained()
+    await stream.whenRoom()
   }
 }

@@ -196,7 +196,7 @@ async function split(data: AsyncIterable<Buffer>, visit: (piece: MimePiece) => b
   const feed = async (): Promise<void> => {
     for await (const piece of inLines(data, () => (isWhole = false))) {
       if (splitter.destroyed) return
-      if (!splitter.write(piece)) await drained(splitter)
+      if (!splitter.write(piece)) await whenRoom(splitter)
     }
     splitter.end()
   }
@@ -241,7 +241,7 @@ async function* inLines(data: AsyncIterable<Buffer>, onCut: () => void): AsyncGe
 }
 
 /** Settles when there is room for more, or the end. */
-function drained(stream: Writable): Promise<void> {
+function whenRoom(stream: Writable): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       stream.off('drain', done).off('close', done)

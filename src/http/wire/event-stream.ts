@@ -1,6 +1,6 @@
 /** Server-sent events to one client.
  * Invariant: what waits for the client is bounded: the sender looks at `isFull`, or waits for
- * `drained`. A client that reads nothing for `stallMs` is dropped, and so is one whose token is
+ * `whenRoom`. A client that reads nothing for `stallMs` is dropped, and so is one whose token is
  * taken back. */
 import type { ServerResponse } from 'node:http'
 import type { Clock, Timer } from '../../base/clock.js'
@@ -31,7 +31,7 @@ export class EventStream {
       return
     }
     response.on('close', () => this.#ended())
-    response.on('drain', () => this.#drained())
+    response.on('drain', () => this.#endStall())
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
@@ -67,7 +67,7 @@ export class EventStream {
   }
 
   /** Settles when there is room for more, or the client has left. */
-  async drained(): Promise<void> {
+  async whenRoom(): Promise<void> {
     if (!this.isFull || this.signal.aborted) return
     await new Promise<void>((resolve) => {
       const done = (): void => {
@@ -109,7 +109,7 @@ export class EventStream {
     })
   }
 
-  #drained(): void {
+  #endStall(): void {
     this.#stall?.cancel()
     this.#stall = undefined
   }
@@ -117,7 +117,7 @@ export class EventStream {
   #ended(): void {
     if (this.signal.aborted) return
     this.#heartbeat?.cancel()
-    this.#drained()
+    this.#endStall()
     this.#over.abort()
   }
 }

@@ -3,7 +3,7 @@
  * logged-in users, and takes mail for the relay domains and the aliases from every client. Others
  * get `554 5.7.1` for each recipient. */
 import { hostname as machineName } from 'node:os'
-import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
+import type { SMTPServerAddress, SMTPServerOptions as SessionOptions, SMTPServerSession } from 'smtp-server'
 import { isError } from '../../base/realms.js'
 import { WaybillError } from '../../errors.js'
 import type { Aliases } from '../tables/aliases.js'
@@ -17,6 +17,7 @@ import {
   smtpHandlers,
   type Client,
   type SmtpHandlerOptions,
+  type SmtpHandlers,
   type SubmitPort,
 } from './smtp-handlers.js'
 import { ReplyError } from '../parameters/reply-error.js'
@@ -116,148 +117,202 @@ const wrongLogin = (): ReplyError =>
   new ReplyError({ code: 535, enhanced: '5.7.8' }, 'wrong name or password')
 const busyLogin = (): ReplyError => new ReplyError({ code: 454, enhanced: '4.7.0' }, 'try again later')
 
-/** Resolves when the server answers. A client that waits for a reply when it is closed gets none.
- * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
-export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions): Promise<SmtpListener> {
-  const { hostname = machineName(), places, purpose, tls, users } = options
-  let { relayDomains, aliases, refused, senders } = options
-  // Smtp-server has a default one, whose key is public.
-  if (tls === undefined && places.some(({ implicitTls }) => implicitTls))
-    throw new WaybillError('OPTION_INVALID', 'TLS needs a certificate', { option: 'tls' })
-  const isListed = trustedNetworks(options.trust ?? loopbackNetworks)
-  //    1. it listens on an address of the network
-  //    2. `sendmail` here connects to it, and comes from it
-  //    3. cron's mail is refused for good
-  const isTrusted = ({ remoteAddress, localAddress }: Ends): boolean =>
-    isListed(remoteAddress) ||
-    (options.trust === undefined && remoteAddress === localAddress && remoteAddress !== '')
-  const greetDelayMs = options.greetDelayMs ?? 100
-  const onError = options.onError ?? ((): void => {})
-  const recipients = aliases === undefined ? undefined : new ExpandedRecipients()
-  const mayRelay = (session: SMTPServerSession): boolean =>
-    isTrusted(session) || typeof session.user === 'string'
-  const handlers = smtpHandlers(
-    queue,
-    { ...options, hostname },
-    {
-      recipients,
-      mayAskHandling: mayRelay,
-      ...(options.completesHeader === false ? undefined : { completes: mayRelay }),
-      ...(senders && { shown: (sender) => (senders === undefined ? sender : shownSender(senders, sender)) }),
-    },
-  )
-  const logins = new Logins(users ?? new Map())
+/** What clients may do, by the tables as they are now. */
+class ClientRights {
+  readonly #hostname: string
+  /** Where an address stands that no table names. */
+  readonly #usual: 'listed' | 'elsewhere'
+  readonly #isListed: (address: string) => boolean
+  readonly #trustsThisMachine: boolean
+  #relayDomains: RelayDomains | undefined
+  #aliases: Aliases | undefined
+  #refused: RefusedRecipients | undefined
+  #senders: Senders | undefined
 
-  const recipientRefusal = (session: SMTPServerSession, recipient: string): ReplyError | undefined => {
-    const usual = ({ local: 'listed', relay: 'elsewhere' } as const)[purpose]
-    const tables = { relayDomains, aliases, refused }
-    const plain = plainAddress(recipient, hostname)
-    const standing = standingAtDoor(tables, recipient, plain, usual)
+  /** @throws WaybillError OPTION_INVALID */
+  constructor(options: SmtpServerOptions, hostname: string) {
+    this.#hostname = hostname
+    this.#usual = ({ local: 'listed', relay: 'elsewhere' } as const)[options.purpose]
+    this.#isListed = trustedNetworks(options.trust ?? loopbackNetworks)
+    this.#trustsThisMachine = options.trust === undefined
+    this.#relayDomains = options.relayDomains
+    this.#aliases = options.aliases
+    this.#refused = options.refused
+    this.#senders = options.senders
+  }
+
+  get aliases(): Aliases | undefined {
+    return this.#aliases
+  }
+
+  /** A client of this machine is trusted by default, whatever address it comes from:
+   *    1. the server listens on an address of the network
+   *    2. `sendmail` here connects to it, and comes from it
+   *    3. cron's mail is refused for good */
+  isTrusted({ remoteAddress, localAddress }: Ends): boolean {
+    return (
+      this.#isListed(remoteAddress) ||
+      (this.#trustsThisMachine && remoteAddress === localAddress && remoteAddress !== '')
+    )
+  }
+
+  mayRelay(session: SMTPServerSession): boolean {
+    return this.isTrusted(session) || typeof session.user === 'string'
+  }
+
+  /** Why a client may not write to a recipient; undefined: it may. */
+  refusalOf(session: SMTPServerSession, recipient: string): ReplyError | undefined {
+    const tables = { relayDomains: this.#relayDomains, aliases: this.#aliases, refused: this.#refused }
+    const plain = plainAddress(recipient, this.#hostname)
+    const standing = standingAtDoor(tables, recipient, plain, this.#usual)
     if (standing === 'unknown') return unknownUser()
-    if (standing !== 'listed' && !mayRelay(session))
+    if (standing !== 'listed' && !this.mayRelay(session))
       return new ReplyError({ code: 554, enhanced: '5.7.1' }, 'relay access denied')
     return routeRefusal(tables, plain)
   }
 
+  /** What a sender is to the world. */
+  shown(sender: string): string {
+    return this.#senders === undefined ? sender : shownSender(this.#senders, sender)
+  }
+
+  /** A table that was not there at the beginning does not come. */
+  renew({ relayDomains, aliases, refused, senders }: ClientTables): void {
+    this.#relayDomains &&= relayDomains ?? this.#relayDomains
+    this.#aliases &&= aliases ?? this.#aliases
+    this.#refused &&= refused ?? this.#refused
+    this.#senders &&= senders ?? this.#senders
+  }
+}
+
+/** A callback of a handler that also reports what is refused. */
+function reporting<Rest extends unknown[]>(
+  onRefusal: SmtpServerOptions['onRefusal'],
+  session: SMTPServerSession,
+  { recipient, login }: Partial<Pick<Refusal, 'recipient' | 'login'>>,
+  done: (error?: Error | null, ...rest: Rest) => void,
+): (error?: Error | null, ...rest: Rest) => void {
+  return (error, ...rest) => {
+    if (error) {
+      const { mailFrom } = session.envelope
+      const sender = mailFrom === false ? undefined : mailFrom.address
+      onRefusal?.({ client: clientOf(session), sender, recipient, login, reply: error.message })
+    }
+    done(error, ...rest)
+  }
+}
+
+/** Handles AUTH. */
+const loginHandler =
+  (logins: Logins, { onRefusal, onError }: SmtpServerOptions): NonNullable<SessionOptions['onAuth']> =>
+  ({ username = '', authzid = '', password }, session, done) => {
+    const told = reporting(onRefusal, session, { login: username.slice(0, nameLengthMax) }, done)
+    // Nobody sends in the name of another.
+    const isItself = authzid === '' || authzid === username
+    logins.isRight(username, password ?? '', clientNetwork(session.remoteAddress)).then(
+      (isRight) => {
+        if (isRight === undefined) told(busyLogin())
+        else if (isRight && isItself) told(null, { user: username })
+        else told(wrongLogin())
+      },
+      (error: unknown) => {
+        onError?.(isError(error) ? error : new Error(String(error)))
+        told(busyLogin())
+      },
+    )
+  }
+
+/** Handles MAIL, RCPT and DATA: what a client may not do is refused before `handlers` see it.
+ * @param recipients undefined: there are no aliases */
+function guarded(
+  queue: SubmitPort,
+  rights: ClientRights,
+  handlers: SmtpHandlers,
+  recipients: ExpandedRecipients | undefined,
+  { hostname, onRefusal }: SmtpServerOptions & { readonly hostname: string },
+): Pick<SmtpHandlers, 'onMailFrom' | 'onRcptTo' | 'onData'> {
   const taken = (recipient: SMTPServerAddress, session: SMTPServerSession): ReplyError | null => {
+    const { aliases } = rights
     if (aliases === undefined || recipients === undefined) return null
-    const plain = plainAddress(recipient.address, hostname)
     const countMax = Math.min(
       queue.limits.recipientCountMax,
       Math.max(handlers.maxRecipients, aliases.countMax ?? 0),
     )
+    const plain = plainAddress(recipient.address, hostname)
     return recipients.take(recipient, plain, session, { aliases, countMax })
   }
+  return {
+    onMailFrom: (sender, session, done) =>
+      handlers.onMailFrom(sender, session, reporting(onRefusal, session, {}, done)),
+    onRcptTo: (recipient, session, done) => {
+      const told = reporting(onRefusal, session, { recipient: recipient.address }, done)
+      const refusal = rights.refusalOf(session, recipient.address)
+      if (refusal === undefined)
+        handlers.onRcptTo(recipient, session, (error) => told(error ?? taken(recipient, session)))
+      else told(refusal)
+    },
+    onData: (source, session, done) =>
+      handlers.onData(source, session, reporting(onRefusal, session, {}, done)),
+  }
+}
 
-  /** Tells of what is refused. */
-  const telling =
-    <Rest extends unknown[]>(
-      session: SMTPServerSession,
-      { recipient, login }: Partial<Pick<Refusal, 'recipient' | 'login'>>,
-      done: (error?: Error | null, ...rest: Rest) => void,
-    ) =>
-    (error?: Error | null, ...rest: Rest): void => {
-      if (error) {
-        const { mailFrom } = session.envelope
-        options.onRefusal?.({
-          client: clientOf(session),
-          sender: mailFrom === false ? undefined : mailFrom.address,
-          recipient,
-          login,
-          reply: error.message,
-        })
-      }
-      done(error, ...rest)
-    }
-
+/** Resolves when the server answers. A client that waits for a reply when it is closed gets none.
+ * @throws WaybillError OPTION_INVALID; the system's error when the port cannot be had */
+export async function listenSmtp(queue: SubmitPort, given: SmtpServerOptions): Promise<SmtpListener> {
+  const options = { ...given, hostname: given.hostname ?? machineName() }
+  const { hostname, places, tls, users, aliases, senders } = options
+  // Smtp-server has a default one, whose key is public.
+  if (tls === undefined && places.some(({ implicitTls }) => implicitTls))
+    throw new WaybillError('OPTION_INVALID', 'TLS needs a certificate', { option: 'tls' })
+  const rights = new ClientRights(options, hostname)
+  const recipients = aliases === undefined ? undefined : new ExpandedRecipients()
+  const mayRelay = (session: SMTPServerSession): boolean => rights.mayRelay(session)
+  const handlers = smtpHandlers(queue, options, {
+    recipients,
+    mayAskHandling: mayRelay,
+    ...(options.completesHeader === false ? undefined : { completes: mayRelay }),
+    ...(senders && { shown: (sender) => rights.shown(sender) }),
+  })
+  const logins = new Logins(users ?? new Map())
+  const disabledCommands = [
+    ...jokes,
+    ...(users === undefined ? ['AUTH'] : []),
+    ...(tls === undefined ? ['STARTTLS'] : []),
+  ]
+  const greetDelayMs = options.greetDelayMs ?? 100
   const server = new SessionServer(
     {
       ...tls,
       ...handlers,
+      ...guarded(queue, rights, handlers, recipients, options),
       name: hostname,
       banner: 'Waybill',
       heloResponse: '%s',
       rejectOversized: true,
       maxClients: options.sessionsMax ?? 500,
       socketTimeout: options.idleTimeoutMs ?? 300_000,
-      disabledCommands: [
-        ...jokes,
-        ...(users === undefined ? ['AUTH'] : []),
-        ...(tls === undefined ? ['STARTTLS'] : []),
-      ],
+      disabledCommands,
       authMethods: ['PLAIN', 'LOGIN'],
       authOptional: true,
       hideENHANCEDSTATUSCODES: false,
       disableReverseLookup: true,
       logger: false,
       onConnect: (_session, done) => done(),
-      onAuth: ({ username = '', authzid = '', password }, session, done) => {
-        const told = telling(session, { login: username.slice(0, nameLengthMax) }, done)
-        // Nobody sends in the name of another.
-        const isItself = authzid === '' || authzid === username
-        logins.isRight(username, password ?? '', clientNetwork(session.remoteAddress)).then(
-          (isRight) => {
-            if (isRight === undefined) told(busyLogin())
-            else if (isRight && isItself) told(null, { user: username })
-            else told(wrongLogin())
-          },
-          (error: unknown) => {
-            onError(isError(error) ? error : new Error(String(error)))
-            told(busyLogin())
-          },
-        )
-      },
-      onMailFrom: (sender, session, done) => handlers.onMailFrom(sender, session, telling(session, {}, done)),
-      onRcptTo: (recipient, session, done) => {
-        const told = telling(session, { recipient: recipient.address }, done)
-        const refusal = recipientRefusal(session, recipient.address)
-        if (refusal === undefined)
-          handlers.onRcptTo(recipient, session, (error) => told(error ?? taken(recipient, session)))
-        else told(refusal)
-      },
-      onData: (source, session, done) => handlers.onData(source, session, telling(session, {}, done)),
+      onAuth: loginHandler(logins, options),
     },
     (ends) =>
-      isTrusted(ends)
+      rights.isTrusted(ends)
         ? { greetDelayMs: 0, sessionsMax: Infinity }
         : { greetDelayMs, sessionsMax: options.sessionsPerClientMax ?? 50 },
     queue.startQueue,
   )
-  let lastError: Error | undefined
-  server.on('error', (error) => {
-    // A failed handshake is reported twice.
-    if (error !== lastError) onError(error)
-    lastError = error
-  })
+  reportErrors(server, options.onError)
   const close = (): void => server.abandon()
   const takeUp = (tables: ClientTables): void => {
     // The one that may be refused comes first.
     if (tables.tls !== undefined) server.renewCertificate(tables.tls)
     if (tables.users !== undefined) logins.renew(tables.users)
-    if (relayDomains !== undefined) relayDomains = tables.relayDomains ?? relayDomains
-    if (aliases !== undefined) aliases = tables.aliases ?? aliases
-    if (refused !== undefined) refused = tables.refused ?? refused
-    if (senders !== undefined) senders = tables.senders ?? senders
+    rights.renew(tables)
   }
   const ports: Bound[] = []
   try {
@@ -267,4 +322,13 @@ export async function listenSmtp(queue: SubmitPort, options: SmtpServerOptions):
     throw error
   }
   return { ports, takeUp: async (tables) => takeUp(tables), closePorts: () => server.closePorts(), close }
+}
+
+function reportErrors(server: SessionServer, onError: SmtpServerOptions['onError']): void {
+  let lastError: Error | undefined
+  server.on('error', (error) => {
+    // A failed handshake is reported twice.
+    if (error !== lastError) onError?.(error)
+    lastError = error
+  })
 }

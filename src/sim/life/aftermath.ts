@@ -149,7 +149,7 @@ async function checkEnd(life: QueueLife, workload: Workload): Promise<void> {
   if (!canEnd(workload)) return life.list()
   if (life.callers.releaseAll()) await life.run(2 * longMs)
   if (!isWell(life)) return
-  model.drained(workload.warningAgesMs?.length ?? 0)
+  model.allEnded(workload.warningAgesMs?.length ?? 0)
   await life.list()
   // The listing asked for a checkpoint, which still runs.
   await life.run(3 * longMs)

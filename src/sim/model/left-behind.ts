@@ -1,4 +1,4 @@
-/** O7: the files that a drained queue may leave on the disk.
+/** O7: the files that an empty queue may leave on the disk.
  * They are the segment with the capture of the last checkpoint, the current one, the next one, and
  * counted spares. */
 import type { DiskImage } from '../disk/disk-image.js'

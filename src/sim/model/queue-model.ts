@@ -304,7 +304,7 @@ export class QueueModel {
 
   /** No event is left: everything that was promised has ended. @param warningCountMax a sender
    * gets, of a message */
-  drained(warningCountMax: number): void {
+  allEnded(warningCountMax: number): void {
     this.#outcomes.judgeEnd(this.violate)
     for (const message of this.#messages.values())
       judgeEnd(message, this.#messages.values(), warningCountMax, ofMessage(this.violate, message.name))

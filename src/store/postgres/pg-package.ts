@@ -16,7 +16,7 @@ export async function loadPg(): Promise<typeof Pg> {
     if (!isMissing || !error.message.includes('pg')) throw error
     throw new WaybillError(
       'OPTION_INVALID',
-      "a queue in a store needs the package 'pg': npm install pg",
+      "a queue in a store needs the package 'pg': npm install pg, with --global if waybill is global",
       { option: 'store' },
       error,
     )

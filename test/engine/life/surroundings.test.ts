@@ -176,7 +176,8 @@ const reported = `
   })
   await inStore.catch(({ code, message }) => console.log(code, message))`
 
-const withoutPg = "OPTION_INVALID a queue in a store needs the package 'pg': npm install pg (option store)"
+const withoutPg =
+  "OPTION_INVALID a queue in a store needs the package 'pg': npm install pg, with --global if waybill is global (option store)"
 
 /** One file, in a directory that has no packages, made where `pg` is not installed. */
 async function bundled(format: 'cjs' | 'es'): Promise<string> {

@@ -53,6 +53,22 @@ test('entries are shown as text and JSON, in pages, with the relay and without',
   await expect(said()).rejects.toThrow('expected one of')
 })
 
+test('a queue that never kept a history says so, and how one is kept', async () => {
+  const directory = await temporaryDirectory('without-history')
+  const queue = await openQueue(directory, {
+    transports: { out: { deliver: () => ({ kind: 'delivered' }) } },
+    route: () => ({ transport: 'out', nexthop: 'example.net' }),
+    segmentBytes: 2 ** 20,
+  })
+  queue.crash()
+  expect(
+    await command(history, ['--queue', directory, '--id', '1M8P47PXA9RM27E2'], nodeDisk, Date.now()),
+  ).toMatchObject({
+    exitCode: 1,
+    stderr: 'waybill history: this queue has no history; `serve --history 7d` keeps one from then on\n',
+  })
+})
+
 test('a wrong place or selector is wrong usage, before the queue is looked for', async () => {
   const directory = await temporaryDirectory('no-queue')
   const said = (...args: string[]): Promise<Commanded> =>

@@ -189,7 +189,7 @@ test.each([
   [['policy', 'check', 'nowhere'], 2, /ENOENT/],
   [['restore', '--from', 'nowhere', '--to', 'new'], 2, /no such file or directory/],
   [['help', 'fly'], 2, /no command 'fly'/],
-  [['log'], 2, /which of log stat, log dump/],
+  [['log'], 2, /expected one of log stat, log dump/],
   [['hold', '--all'], 3, /no queue at .\/var\/queue/],
   [['top'], 3, /no queue/],
   [['resume', '--all', '--queue', 'file'], 3, /this is no directory/],

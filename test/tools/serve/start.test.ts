@@ -27,7 +27,7 @@ test.each([
   [
     '--listen',
     ['--listen', 'TAKEN'],
-    'EADDRINUSE: another process listens there, or a place named before it',
+    'EADDRINUSE: another process listens there, or this relay does by an earlier option',
   ],
   [
     '--metrics',

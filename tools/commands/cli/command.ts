@@ -146,13 +146,20 @@ export function lineOf(error: unknown): string {
   return thrownText(error)
 }
 
-/** The advice after damage, in a separate line: nothing is repaired in place. '' for other errors.
+/** The advice in a separate line: after damage, because nothing is repaired in place, and to a user
+ * that may not use the queue. '' for other errors.
  * @param queue its directory */
 export function wayOutOf(error: unknown, queue: string): string {
   if (!isWaybillError(error)) return ''
   if (error.code === 'QUEUE_CRASHED') return wayOutOf(error.cause, queue)
-  return error.code === 'LOG_CORRUPT' ? wayOutOfDamage(queue) : ''
+  if (error.code === 'LOG_CORRUPT') return wayOutOfDamage(queue)
+  const { directory, errno } = error.place
+  const isForbidden = error.code === 'DISK_FAILED' && (errno === 'EACCES' || errno === 'EPERM')
+  return isForbidden && directory === queue ? wayOutOfForbidden : ''
 }
+
+const wayOutOfForbidden =
+  "waybill: this user may not do that to this queue: run it as the queue's owner, or as root\n"
 
 export const wayOutOfDamage = (queue: string): string =>
   `waybill: \`waybill log verify --queue ${queue}\` shows the damage, \`waybill log rescue ${queue} --to NEW\` copies what is whole to a new queue\n`

@@ -83,7 +83,7 @@ export class Retirement {
   async retire(): Promise<void> {
     if (!this.#isRetired) {
       this.#isRetired = true
-      this.#log.warn('drained: this relay takes no mail any more, and delivers what it has')
+      this.#log.warn('draining: this relay takes no mail any more, and delivers what it has')
       for (const close of this.#closers.splice(0)) close()
     }
     await Promise.allSettled(this.#underWay)

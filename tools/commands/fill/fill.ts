@@ -85,7 +85,7 @@ async function run(args: Arguments, surroundings: Surroundings): Promise<number>
   try {
     await disk.makeDirectory('')
     const there = (await disk.list('')).filter((name) => name !== 'lock')
-    if (there.length > 0) throw new UsageError(`${path} is not empty: there is ${there[0] ?? ''}`)
+    if (there.length > 0) throw new UsageError(`${path} is not empty: it holds ${there[0] ?? ''}`)
     await disk.lock('lock')
     await fillQueue(disk, plan, nowMs, (done) => progress.show(done, plan.count + plan.hold))
   } finally {

@@ -15,14 +15,14 @@ import { complaint } from '../text/shown-text.js'
 /** @param longer commands of several words that begin with the first one */
 function unknownText([first = '', second]: readonly string[], longer: readonly string[]): string {
   const isPart = longer.length > 0 && second !== undefined
-  if (longer.length > 0 && !isPart) return `which of ${longer.join(', ')}?`
+  if (longer.length > 0 && !isPart) return `expected one of ${longer.join(', ')}`
   const nearest = isPart
     ? longer.find((name) => name === `${first} ${nearestName(second, longer.map(lastWord))}`)
     : nearestName(first, commandNames)
   const hint = nearest === undefined ? '' : `; is it ${nearest}?`
   if (!isPart) return `no command '${first}'${hint}`
   return nearest === undefined
-    ? `no command '${first} ${second}': which of ${longer.join(', ')}?`
+    ? `no command '${first} ${second}': expected one of ${longer.join(', ')}`
     : `no command '${first} ${second}'${hint}`
 }
 

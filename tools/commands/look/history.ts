@@ -1,5 +1,6 @@
 /** `waybill history`: what became of messages that may have ended, from the history of a relay. */
 import { queryOf, type HistoryEntry, type HistorySelector } from '../../../src/history/history-entry.js'
+import { historyDirectory, historyFiles } from '../../../src/history/history-files.js'
 import { checkPlace, readHistory } from '../../../src/history/history-reader.js'
 import { asUsage, UsageError, type Arguments } from '../cli/command.js'
 import { parseCount } from '../cli/values.js'
@@ -85,7 +86,12 @@ async function show(
   await out.flush()
   if (after !== undefined) surroundings.complain(`more with --after ${after}\n`)
   if (entryCount > 0) return exits.fine
-  surroundings.complain('waybill history: nothing of it is in the history\n')
+  const isKept = historyFiles(await directory.disk.list(historyDirectory)).length > 0
+  surroundings.complain(
+    isKept
+      ? 'waybill history: nothing of it is in the history\n'
+      : 'waybill history: this queue has no history; `serve --history 7d` keeps one from then on\n',
+  )
   return exits.wrong
 }
 

@@ -18,8 +18,7 @@ import { printable } from '../text/shown-text.js'
 import { Output, OutputClosed, processSurroundings, type Surroundings } from '../text/output.js'
 import { Progress } from '../text/progress.js'
 import { actAsOwner } from '../cli/queue-owner.js'
-import { shownQueue } from '../cli/shown-queue.js'
-import { namingHint, queueHelp, queuePathOf } from '../cli/queue-path.js'
+import { noQueueText, queueHelp, queuePathOf } from '../cli/queue-path.js'
 
 export const exits = { fine: 0, wrong: 1, usage: 2, noQueue: 3 } as const
 
@@ -95,7 +94,7 @@ async function run(
       findings.push(finding)
     }
     const directory = await QueueDirectory.open(disk, report)
-    if (directory === undefined) return noQueue(path, 'there is none', surroundings)
+    if (directory === undefined) return noQueue(path, '', surroundings)
     const out = new Output(surroundings)
     const progress = new Progress(surroundings)
     const exitCode = await inspect({ directory, path, args, out, surroundings, report, findings, progress })
@@ -115,8 +114,9 @@ async function run(
   }
 }
 
+/** @param reason '' where nothing lies there */
 function noQueue(path: string, reason: string, { complain }: Surroundings): number {
-  complain(`waybill: no queue at ${shownQueue(path)}: ${reason}${namingHint(path)}\n`)
+  complain(`waybill: ${noQueueText(path, reason)}\n`)
   return exits.noQueue
 }
 

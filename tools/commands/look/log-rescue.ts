@@ -74,7 +74,7 @@ async function rescue(inspected: Inspected, to: string): Promise<number> {
     throw new UsageError(`${to} is inside the old queue, which is only read`)
   const disk = surroundings.openDisk(to)
   const there = (await namesIn(disk, to)).filter((name) => name !== 'lock')
-  if (there.length > 0) throw new UsageError(`${to} is not empty: there is ${there[0] ?? ''}`)
+  if (there.length > 0) throw new UsageError(`${to} is not empty: it holds ${there[0] ?? ''}`)
   const snapshot = await takeSnapshot(directory)
   for (const finding of snapshot.findings) report(finding)
   const messages = new Messages(directory, snapshot, {

@@ -8,7 +8,7 @@ import { lineOf, wayOutOf, type Arguments, type Command } from '../cli/command.j
 import { shownQueue } from '../cli/shown-queue.js'
 import { exits, queueOption } from '../look/inspection.js'
 import { Output, OutputClosed, processSurroundings, type Surroundings } from '../text/output.js'
-import { namingHint, queuePathOf } from '../cli/queue-path.js'
+import { noQueueText, queuePathOf } from '../cli/queue-path.js'
 import { actAsOwner } from '../cli/queue-owner.js'
 
 export const operatingExitNotes =
@@ -62,7 +62,7 @@ async function run<T>(
   try {
     const missing = await whyNoQueue(path, surroundings)
     if (missing !== undefined) {
-      complain(`no queue at ${shownQueue(path)}: ${missing}${namingHint(path)}`)
+      complain(noQueueText(path, missing))
       return exits.noQueue
     }
     exitCode = await operate({ path, args, out, surroundings, complain }, checked)
@@ -80,11 +80,11 @@ async function run<T>(
   }
 }
 
-/** @returns undefined if there is one */
+/** @returns undefined if there is one; '' where nothing lies there */
 async function whyNoQueue(path: string, { openDisk }: Surroundings): Promise<string | undefined> {
   const disk = openDisk(path)
   try {
-    return (await QueueDirectory.open(disk, () => undefined)) === undefined ? 'there is none' : undefined
+    return (await QueueDirectory.open(disk, () => undefined)) === undefined ? '' : undefined
   } catch (error) {
     if (isWaybillError(error, 'NOT_A_QUEUE')) return error.message
     if (isWaybillError(error, 'DISK_FAILED') && error.place.errno === 'ENOTDIR') return 'this is no directory'

@@ -4,6 +4,7 @@
 import { countText, nounText } from '../../../src/base/text.js'
 import { openBackup, previewOf, restoreInto, type Backup, type Preview } from '../../../src/backup/restore.js'
 import { restoreInStore } from '../../../src/backup/restore-in-store.js'
+import { checkPlace } from '../../../src/backup/final-name.js'
 import { isWaybillError, type WaybillError } from '../../../src/errors.js'
 import type { Finding } from '../../../src/inspect/damage/finding.js'
 import { addressesIn } from '../../../src/inspect/messages/waiting-recipients.js'
@@ -87,7 +88,9 @@ async function previewing(
   out: Output,
   surroundings: Surroundings,
 ): Promise<number> {
+  const isMade = to !== undefined && !args.isSet('dry-run')
   if (to !== undefined) await actAsOwner(to)
+  if (isMade && !isStoreUrl(to)) await checkPlace(to, undefined)
   const findings: Finding[] = []
   const report = (finding: Finding): unknown => findings.push(finding)
   const backup = await openBackup(from, report)
@@ -106,7 +109,7 @@ async function previewing(
       )
       return exits.wrong
     }
-    if (to === undefined || args.isSet('dry-run')) return exits.fine
+    if (!isMade) return exits.fine
     await restoring(backup, to, surroundings, onProgress)
     progress.end()
     if (args.isSet('json')) out.json({ restored: shownQueue(to) })

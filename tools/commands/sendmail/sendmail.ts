@@ -367,7 +367,7 @@ const noAliasFile =
 const isQueueFor = async ({ queue, creates }: Settings): Promise<boolean> => creates || mayBeQueue(queue)
 
 const noQueue = (path: string): string =>
-  `no queue at ${path}: there is none; \`waybill serve\` makes one, --create does it here${namingHint(path)}`
+  `no queue at ${path}; \`waybill serve\` makes one, --create does it here${namingHint(path)}`
 
 /** Says why on standard error. */
 function failed(exitCode: number, reason: string): number {

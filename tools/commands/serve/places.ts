@@ -18,7 +18,7 @@ import type { QueueHome } from './queue-home.js'
 
 const reasons: Readonly<Record<string, string>> = {
   // Of `0.0.0.0:25` and `[::]:25` the system refuses the second.
-  EADDRINUSE: 'another process listens there, or a place named before it ([::] is all of IPv4, too)',
+  EADDRINUSE: 'another process listens there, or this relay does by an earlier option ([::] includes IPv4)',
   EADDRNOTAVAIL: 'this machine does not have that address',
   EACCES: 'this user may not; ports below 1024 need CAP_NET_BIND_SERVICE',
   ENOTFOUND: 'no such host',

@@ -308,7 +308,7 @@ class Relay {
     })
     this.#stopping.beforeThat(await tellPlaces(home, places, listener.ports, log))
     notify('READY=1', `STATUS=listening on ${listener.ports.map(formatEndpoint).join(', ')}`)
-    this.#retirement.closes(() => notify('STATUS=drained: it takes no mail any more'))
+    this.#retirement.closes(() => notify('STATUS=draining: it takes no mail any more'))
     this.#stopping.beforeThat(() => notify('STOPPING=1'))
     void pickup?.run()
     const takeUp = (next: Said): Promise<void> => this.#takeUp(next, listener)

@@ -208,7 +208,7 @@ interface Paced {
   readonly destination: WatchedDestination
   readonly rate: number | undefined
   /** Milliseconds until all waiting mail is delivered at this rate; Infinity: never. */
-  readonly drainMs: number | undefined
+  readonly remainingMs: number | undefined
 }
 
 /** The slowest first: destinations with waiting mail and no deliveries, then by remaining time. */
@@ -217,21 +217,25 @@ export function slowest({ now, before }: Pick<TopView, 'now' | 'before'>): Paced
   const seconds = before === undefined ? undefined : (now.atMs - before.atMs) / 1000
   return now.destinations
     .map((destination): Paced => {
-      if (seconds === undefined) return { destination, rate: undefined, drainMs: undefined }
+      if (seconds === undefined) return { destination, rate: undefined, remainingMs: undefined }
       const rate = (destination.deliveredCount - (earlier.get(keyOf(destination)) ?? 0)) / seconds
       const left = destination.todo + destination.busy
-      return { destination, rate, drainMs: left === 0 ? 0 : (left * 1000) / rate }
+      return { destination, rate, remainingMs: left === 0 ? 0 : (left * 1000) / rate }
     })
     .sort(
       (a, b) =>
         Number(a.destination.state.kind === 'ready') - Number(b.destination.state.kind === 'ready') ||
-        compare(b.drainMs ?? 0, a.drainMs ?? 0) ||
+        compare(b.remainingMs ?? 0, a.remainingMs ?? 0) ||
         b.destination.todo + b.destination.busy - (a.destination.todo + a.destination.busy),
     )
 }
 
-const drainText = (drainMs: number | undefined): string =>
-  drainMs === undefined || drainMs === Infinity ? '–' : drainMs === 0 ? '' : durationText(drainMs)
+const remainingText = (remainingMs: number | undefined): string =>
+  remainingMs === undefined || remainingMs === Infinity
+    ? '–'
+    : remainingMs === 0
+      ? ''
+      : durationText(remainingMs)
 
 const compare = (a: number, b: number): number => (a === b ? 0 : a - b)
 const keyOf = ({ transport, name }: WatchedDestination): string => `${transport} ${name}`
@@ -243,13 +247,13 @@ function destinationsOf(view: TopView): FrameLine[] {
   const [head = '', ...body] = toRight(
     ['destination', 'state', 'waiting', 'in flight', 'delivered', 'done in', 'reason'],
     ['in flight', 'delivered', 'done in'],
-    found.map(({ destination, rate, drainMs }): Cell[] => [
+    found.map(({ destination, rate, remainingMs }): Cell[] => [
       printable(destination.name),
       stateText(destination, wallMs),
       destination.todo,
       `${destination.busy} of ${destination.window}`,
       rateText(rate),
-      drainText(drainMs),
+      remainingText(remainingMs),
       reasonText(destination),
     ]),
   )
