@@ -8,17 +8,15 @@ import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import { thrownText } from '../../base/realms.js'
 import { WaybillError } from '../../errors.js'
 import type { StartQueue } from '../etrn.js'
-import { listening, type Bound } from '../listening.js'
+import { listening, type Bound, type HowToListen } from '../listening.js'
 import { requestMsOf, Session, type CourtesyTo } from './smtp-session.js'
 
-export interface Place {
+export interface Place extends HowToListen {
   readonly host: string
   /** 0 takes any free one. */
   readonly port: number
   /** The handshake comes before the greeting, as on port 465 (RFC 8314 §3); wants a certificate. */
   readonly implicitTls?: boolean
-  /** With other processes (`listening`). */
-  readonly sharesPort?: boolean
 }
 
 /** PEM. */
@@ -92,12 +90,12 @@ export class SessionServer extends SMTPServer {
 
   /** Resolves when it answers there. All places have the same limits, together.
    * @throws the system's error when the port cannot be had */
-  async listenAt({ host, port, implicitTls = false, sharesPort = false }: Place): Promise<Bound> {
+  async listenAt({ host, port, implicitTls = false, ...how }: Place): Promise<Bound> {
     //    1. a client sends its message and ends its side, as `nc -N` does
     //    2. Node ends ours
     //    3. the message is durable, and 250 cannot be written
     const server = createServer({ allowHalfOpen: true }, (socket) => this.connect(socket, {}, implicitTls))
-    const bound = await listening(server, host, port, sharesPort)
+    const bound = await listening(server, host, port, how)
     server.on('error', (error) => this._onError(error))
     this.#servers.push(server)
     return bound

@@ -21,7 +21,7 @@ import {
   type Transport,
 } from '../../../src/index.js'
 import { InFlowDelay } from '../../../src/relay/in-flow-delay.js'
-import type { Listener } from '../../../src/relay/listening.js'
+import type { HowToListen, Listener } from '../../../src/relay/listening.js'
 import { makeMaildrop } from '../../../src/relay/maildrop/maildrop-file.js'
 import { Pickup } from '../../../src/relay/maildrop/pickup.js'
 import { domainsBytesMax } from '../../../src/relay/smtp-in/completed-header.js'
@@ -115,7 +115,10 @@ export async function startRelay(
 
 const hasHttp = ({ http, console }: Ways): boolean => http.length + console.length > 0
 
-function portsOf(args: Arguments, settings: Settings): { option: string; endpoint: Endpoint }[] {
+function portsOf(
+  args: Arguments,
+  settings: Settings,
+): { option: string; endpoint: Endpoint & HowToListen }[] {
   // A trial on a shared port would be given connections.
   const own = settings.places.filter(({ sharesPort }) => sharesPort !== true)
   const others = (['metrics', 'mailq', 'http', 'console'] as const).flatMap((option) =>
