@@ -39,9 +39,28 @@ function nextId(): string {
 const lookShare = 1 / 10
 const lookMsMax = 10_000
 
+/** Those that have not ended. */
+class Sessions extends Set<Session> {
+  #ended = (): void => {}
+
+  override delete(session: Session): boolean {
+    const isDeleted = super.delete(session)
+    if (this.size === 0) this.#ended()
+    return isDeleted
+  }
+
+  /** Settles when there is none. */
+  ended(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#ended = resolve
+      if (this.size === 0) resolve()
+    })
+  }
+}
+
 export class SessionServer extends SMTPServer {
   readonly #courtesyTo: CourtesyTo
-  readonly #sessions = new Set<Session>()
+  readonly #sessions = new Sessions()
   /** The data of a session for a handler. */
   readonly #sessionOf = new WeakMap<object, Session>()
   readonly #servers: Server[] = []
@@ -145,6 +164,14 @@ export class SessionServer extends SMTPServer {
   /** Takes no new session; those that there are go on. */
   closePorts(): void {
     for (const server of this.#servers) server.close()
+  }
+
+  /** Ends every session: settles when the last one has its answer, and has ended. */
+  leave(): Promise<void> {
+    clearInterval(this.#looks)
+    this.closePorts()
+    for (const session of this.#sessions) session.leave()
+    return this.#sessions.ended()
   }
 
   /** Drops every session as it stands. */

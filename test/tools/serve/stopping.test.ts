@@ -77,6 +77,7 @@ test.each([
     // A session that is open goes on.
     expect(await client.say('NOOP')).toMatch(/^250 /)
     answer()
+    expect(await client.reply()).toMatch(/^421 4\.3\.2 .* is shutting down/)
     await ended
     expect(await relay.exit()).toBe(0)
     expect(relay.log).toContain('"msg":"stopping: the ports are closed, and no delivery begins"')
@@ -88,6 +89,15 @@ test.each([
     expect(subjects()).toEqual(['under way', 'later'])
   },
 )
+
+test('a client that reads nothing does not keep it from ending', async () => {
+  const { relay } = await scene()
+  const client = await rawClient(relay.endpoint.port)
+  client.socket.pause()
+  client.send('NOOP\r\n'.repeat(1_000_000))
+  await relay.kill('SIGTERM')
+  expect(await relay.exit()).toBe(0)
+})
 
 test('a second signal ends it at once', async () => {
   const { relay, subjects } = await scene()

@@ -312,6 +312,7 @@ class Relay {
       listener.closePorts()
       return this.#closeOthers()
     })
+    this.#stopping.lastly(() => listener.leave())
     this.#stopping.beforeThat(await tellPlaces(home, places, listener.ports, log))
     notify('READY=1', `STATUS=listening on ${listener.ports.map(formatEndpoint).join(', ')}`)
     this.#retirement.closes(() => notify('STATUS=drained: it takes no mail any more'))
