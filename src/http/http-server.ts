@@ -77,6 +77,9 @@ export interface HttpOptions {
 export interface HttpListener extends Listener {
   /** For connections that begin from now on. */
   takeUp(tls: Certificate): void
+  /** Drops the port and every connection, those last whose request changes something: settles when
+   * these have their answers. */
+  leave(): Promise<void>
 }
 
 const headerBytesMax = 16 * 1024
@@ -181,13 +184,21 @@ class HttpServer {
         if ('setSecureContext' in server && typeof server.setSecureContext === 'function')
           server.setSecureContext({ cert: tls.cert, key: tls.key })
       },
+      leave: () => {
+        this.#closePort(server)
+        return this.#connections.leave()
+      },
       close: () => {
-        this.#streams.endAll()
-        this.#views.end()
-        server.close()
+        this.#closePort(server)
         this.#connections.closeAll()
       },
     }
+  }
+
+  #closePort(server: Server): void {
+    this.#streams.endAll()
+    this.#views.end()
+    server.close()
   }
 
   #prepare(): void {
@@ -205,12 +216,17 @@ class HttpServer {
       this.#refuse(new ProblemError('NOT_FOUND', nothingHere), reply),
     )
     app.addHook('onRequest', (request, reply, done) => {
-      const key = this.#connections.begins(request.raw.socket)
+      const { method, socket } = request.raw
+      const key = this.#connections.begins(socket, method !== 'GET' && method !== 'HEAD')
       if (key === undefined) return void reply.hijack()
       reply.raw.once('close', () => this.#connections.ends(key))
       // Before its body is read: it would be parsed, outside the budget.
       if (request.is404) done(new ProblemError('NOT_FOUND', nothingHere))
       else done()
+    })
+    app.addHook('onSend', (_request, reply, _payload, done) => {
+      if (this.#connections.isLeaving) reply.header('connection', 'close')
+      done()
     })
     for (const route of this.#routes) this.#add(route)
     for (const [path, methods] of methodsByPath(this.#routes)) this.#refuseOthers(path, methods)

@@ -22,17 +22,28 @@ export function canSharePorts(node: string = versions.node): boolean {
   return major > sharesFrom[0] || (major === sharesFrom[0] && minor >= sharesFrom[1])
 }
 
+export interface HowToListen {
+  /** With other processes of this user that say so, too: the kernel gives each connection to one of
+   * them (SO_REUSEPORT, `canSharePorts`). */
+  readonly sharesPort?: boolean
+  /** `::` is all addresses of IPv6, and not those of IPv4 as well. */
+  readonly isIpv6Alone?: boolean
+}
+
 /** Resolves when the server answers. @param port 0 takes any free one
- * @param sharesPort with other processes of this user that say so, too: the kernel gives each
- * connection to one of them (SO_REUSEPORT, `canSharePorts`)
  * @throws the system's error when the port cannot be had */
 export async function listening(
   server: Server,
   host: string,
   port: number,
-  sharesPort: boolean = false,
+  { sharesPort = false, isIpv6Alone = false }: HowToListen = {},
 ): Promise<Bound> {
-  const options: ListenOptions & { readonly reusePort?: boolean } = { host, port, reusePort: sharesPort }
+  const options: ListenOptions & { readonly reusePort?: boolean } = {
+    host,
+    port,
+    reusePort: sharesPort,
+    ipv6Only: isIpv6Alone,
+  }
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(options, () => {

@@ -3,11 +3,10 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../free-port.js'
 import { argsOf, RelayProcess } from './relay-process.js'
 
 const source = '/usr/sbin/smtp-source'
@@ -20,15 +19,6 @@ let directory: string
 let sinkProcess: ChildProcess
 let relay: RelayProcess
 
-/** A port that was free a moment ago: smtp-sink cannot choose one. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 const exitOf = (child: ChildProcess): Promise<number | null> =>
   new Promise((resolve) => child.once('exit', (code) => resolve(code)))
 
@@ -36,6 +26,7 @@ beforeAll(async () => {
   if (!isInstalled) return
   directory = await mkdtemp(join(tmpdir(), 'waybill-postfix-'))
   await chmod(directory, 0o777)
+  // smtp-sink cannot choose one.
   const port = await freePort()
   const asUser = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
   // One file for each message that it takes.

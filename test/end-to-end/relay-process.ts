@@ -14,12 +14,15 @@ export interface RelayProcessOptions {
   /** Where there is none, the relay makes its queue. Default: it finds one of small segments, if it
    * is started with `--queue`. */
   readonly makesQueue?: boolean
+  /** With `--listen`; the default. */
+  readonly listens?: boolean
 }
 
 export class RelayProcess {
   readonly #args: readonly string[]
   readonly #environment: Readonly<Record<string, string>>
   readonly #makesQueue: boolean
+  readonly #listens: boolean
   #child: ChildProcess | undefined
   #exited: Promise<void> = Promise.resolve()
   /** Where it listens, the same in every life. */
@@ -33,8 +36,9 @@ export class RelayProcess {
   constructor(
     args: readonly string[],
     environment: Readonly<Record<string, string>> = {},
-    { makesQueue = false }: RelayProcessOptions = {},
+    { makesQueue = false, listens = true }: RelayProcessOptions = {},
   ) {
+    this.#listens = listens
     this.#args = args
     this.#environment = environment
     this.#makesQueue = makesQueue
@@ -51,7 +55,7 @@ export class RelayProcess {
     if (named >= 0 && !this.#makesQueue) laySmallQueue(this.#args[named + 1]!)
     const child = spawn(
       process.execPath,
-      [waybillPath, 'serve', '--listen', `${host}:${port}`, ...this.#args],
+      [waybillPath, 'serve', ...(this.#listens ? ['--listen', `${host}:${port}`] : []), ...this.#args],
       {
         env: { ...process.env, ...this.#environment },
         stdio: ['ignore', 'pipe', 'pipe'],

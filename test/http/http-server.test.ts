@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { AttemptTrace } from '../../src/engine/life/tracing.js'
 import { Tokens } from '../../src/http/wire/tokens.js'
 import { fixedRetry } from '../../src/index.js'
-import { eventsOf, httpStage, type Told } from './stage.js'
+import { eventsOf, httpStage, type HttpStage, type Told } from './stage.js'
 
 const all = { all: true }
 
@@ -409,4 +409,36 @@ test('pages are shown without a token, and run nothing from elsewhere', async ()
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'")
   const again = await fetch(`${stage.url}/`, { headers: { 'if-none-match': page.headers.get('etag')! } })
   expect(again.status).toBe(304)
+})
+
+test('a server that leaves answers the requests that change something, and drops the others', async () => {
+  let settle = (): void => undefined
+  const settled = new Promise<void>((resolve) => (settle = resolve))
+  let submitCount = 0
+  const stage: HttpStage = await httpStage({
+    door: {
+      submit: async (submission) => {
+        submitCount++
+        await settled
+        return stage.queue.submit(submission)
+      },
+    },
+  })
+  const held = stage.post('submit', '/v1/messages', {
+    from: 'ada@example.org',
+    to: 'grace@example.net',
+    text: 'x',
+  })
+  await stage.until(() => submitCount === 1)
+  const stream = await stage.ask('read', '/v1/queue/stream')
+  let hasLeft = false
+  const left = stage.listener.leave().then(() => (hasLeft = true))
+  await expect(stream.text()).resolves.toContain('data:')
+  await expect(stage.ask('read', '/v1/queue')).rejects.toThrow('fetch failed')
+  expect(hasLeft).toBe(false)
+  settle()
+  const answer = await held
+  expect(answer.status).toBe(202)
+  expect(answer.headers.get('connection')).toBe('close')
+  await left
 })

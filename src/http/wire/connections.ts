@@ -10,6 +10,9 @@ export class Connections {
   readonly #all = new Map<string, Socket>()
   /** Without a request under way, the longest first. */
   readonly #idle = new Set<string>()
+  /** With one under way that changes something. */
+  readonly #changing = new Set<string>()
+  #left: (() => void) | undefined
 
   constructor(countMax: number) {
     this.#countMax = countMax
@@ -23,17 +26,36 @@ export class Connections {
     server.on('connection', (socket: Socket) => this.#opened(socket))
   }
 
-  /** A request has come. @returns for `ends`; undefined when the connection was dropped for it */
-  begins(socket: Socket): string | undefined {
+  /** A request has come. @param changes its client would make it again without an answer
+   * @returns for `ends`; undefined when the connection was dropped for it */
+  begins(socket: Socket, changes: boolean): string | undefined {
     const key = keyOf(socket)
-    if (this.#idle.delete(key)) return key
+    if (this.#idle.delete(key)) {
+      if (changes) this.#changing.add(key)
+      return key
+    }
     socket.destroy()
     return undefined
   }
 
   /** It is answered, or nobody waits for that any more. */
   ends(key: string): void {
+    this.#changing.delete(key)
     if (this.#all.has(key)) this.#idle.add(key)
+  }
+
+  /** They end with their answers from now on. */
+  get isLeaving(): boolean {
+    return this.#left !== undefined
+  }
+
+  /** The server takes no more connections. Settles when those have ended that change something. */
+  leave(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#left = resolve
+      for (const [key, socket] of this.#all) if (!this.#changing.has(key)) socket.destroy()
+      if (this.#all.size === 0) resolve()
+    })
   }
 
   closeAll(): void {
@@ -49,6 +71,8 @@ export class Connections {
       if (this.#all.get(key) !== socket) return
       this.#all.delete(key)
       this.#idle.delete(key)
+      this.#changing.delete(key)
+      if (this.#all.size === 0) this.#left?.()
     })
     if (this.#all.size <= this.#countMax) return
     const [idlest] = this.#idle

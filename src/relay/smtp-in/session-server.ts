@@ -8,17 +8,15 @@ import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import { thrownText } from '../../base/realms.js'
 import { WaybillError } from '../../errors.js'
 import type { StartQueue } from '../etrn.js'
-import { listening, type Bound } from '../listening.js'
+import { listening, type Bound, type HowToListen } from '../listening.js'
 import { requestMsOf, Session, type CourtesyTo } from './smtp-session.js'
 
-export interface Place {
+export interface Place extends HowToListen {
   readonly host: string
   /** 0 takes any free one. */
   readonly port: number
   /** The handshake comes before the greeting, as on port 465 (RFC 8314 §3); wants a certificate. */
   readonly implicitTls?: boolean
-  /** With other processes (`listening`). */
-  readonly sharesPort?: boolean
 }
 
 /** PEM. */
@@ -41,9 +39,28 @@ function nextId(): string {
 const lookShare = 1 / 10
 const lookMsMax = 10_000
 
+/** Those that have not ended. */
+class Sessions extends Set<Session> {
+  #ended = (): void => {}
+
+  override delete(session: Session): boolean {
+    const isDeleted = super.delete(session)
+    if (this.size === 0) this.#ended()
+    return isDeleted
+  }
+
+  /** Settles when there is none. */
+  ended(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#ended = resolve
+      if (this.size === 0) resolve()
+    })
+  }
+}
+
 export class SessionServer extends SMTPServer {
   readonly #courtesyTo: CourtesyTo
-  readonly #sessions = new Set<Session>()
+  readonly #sessions = new Sessions()
   /** The data of a session for a handler. */
   readonly #sessionOf = new WeakMap<object, Session>()
   readonly #servers: Server[] = []
@@ -92,12 +109,12 @@ export class SessionServer extends SMTPServer {
 
   /** Resolves when it answers there. All places have the same limits, together.
    * @throws the system's error when the port cannot be had */
-  async listenAt({ host, port, implicitTls = false, sharesPort = false }: Place): Promise<Bound> {
+  async listenAt({ host, port, implicitTls = false, ...how }: Place): Promise<Bound> {
     //    1. a client sends its message and ends its side, as `nc -N` does
     //    2. Node ends ours
     //    3. the message is durable, and 250 cannot be written
     const server = createServer({ allowHalfOpen: true }, (socket) => this.connect(socket, {}, implicitTls))
-    const bound = await listening(server, host, port, sharesPort)
+    const bound = await listening(server, host, port, how)
     server.on('error', (error) => this._onError(error))
     this.#servers.push(server)
     return bound
@@ -147,6 +164,14 @@ export class SessionServer extends SMTPServer {
   /** Takes no new session; those that there are go on. */
   closePorts(): void {
     for (const server of this.#servers) server.close()
+  }
+
+  /** Ends every session: settles when the last one has its answer, and has ended. */
+  leave(): Promise<void> {
+    clearInterval(this.#looks)
+    this.closePorts()
+    for (const session of this.#sessions) session.leave()
+    return this.#sessions.ended()
   }
 
   /** Drops every session as it stands. */

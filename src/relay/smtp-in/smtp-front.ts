@@ -31,6 +31,13 @@ export interface PortsOrder {
   readonly kind: 'close ports'
 }
 
+/** Ends the sessions. */
+export interface LeaveOrder {
+  readonly kind: 'leave'
+  /** Hears `undefined` when they have ended. */
+  readonly answerTo: MessagePort
+}
+
 /** What the thread says on its own account; all else is about submissions. */
 export type ThreadNews =
   | { readonly kind: 'listening'; readonly ports: SmtpListener['ports'] }
@@ -62,14 +69,22 @@ export async function listenSmtpOnThread(
   thread.on('exit', () => {
     if (!isClosed) throw new Error('the thread of the SMTP server has ended')
   })
-  const takeUp = async (tables: ClientTables): Promise<void> => {
+  const carriedOut = async (
+    orderOf: (answerTo: MessagePort) => TablesOrder | LeaveOrder,
+  ): Promise<PortError | undefined> => {
     const { port1: answers, port2: answerTo } = new MessageChannel()
-    const tablesOrder: TablesOrder = { kind: 'tables', tables, answerTo }
     const answered = once(answers, 'message')
-    thread.postMessage(tablesOrder, [answerTo])
+    thread.postMessage(orderOf(answerTo), [answerTo])
     const [error] = (await answered) as [PortError | undefined]
     answers.close()
+    return error
+  }
+  const takeUp = async (tables: ClientTables): Promise<void> => {
+    const error = await carriedOut((answerTo) => ({ kind: 'tables', tables, answerTo }))
     if (error !== undefined) throw errorOf(error)
+  }
+  const leave = async (): Promise<void> => {
+    await carriedOut((answerTo) => ({ kind: 'leave', answerTo }))
   }
   const closePorts = (): void => {
     const portsOrder: PortsOrder = { kind: 'close ports' }
@@ -83,7 +98,7 @@ export async function listenSmtpOnThread(
       else if (news.kind === 'refusal') onRefusal(news.refusal)
       else if (news.kind === 'listening') {
         refuse = undefined
-        resolve({ ports: news.ports, takeUp, closePorts, close })
+        resolve({ ports: news.ports, takeUp, closePorts, leave, close })
       } else if (news.kind === 'refused') {
         close()
         reject(errorOf(news.error))

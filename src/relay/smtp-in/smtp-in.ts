@@ -75,6 +75,9 @@ export interface SmtpListener {
   readonly takeUp: (tables: ClientTables) => Promise<void>
   /** Drops the ports; sessions go on. */
   readonly closePorts: () => void
+  /** Drops the ports, answers the messages that have come as a whole, and says 421 to every client.
+   * Settles when all sessions have ended: a client that reads nothing prevents that. */
+  readonly leave: () => Promise<void>
   /** Drops the ports and every connection. */
   readonly close: () => void
 }
@@ -321,7 +324,13 @@ export async function listenSmtp(queue: SubmitPort, given: SmtpServerOptions): P
     close()
     throw error
   }
-  return { ports, takeUp: async (tables) => takeUp(tables), closePorts: () => server.closePorts(), close }
+  return {
+    ports,
+    takeUp: async (tables) => takeUp(tables),
+    closePorts: () => server.closePorts(),
+    leave: () => server.leave(),
+    close,
+  }
 }
 
 function reportErrors(server: SessionServer, onError: SmtpServerOptions['onError']): void {

@@ -69,6 +69,7 @@ export class Session extends ExtendedSession {
   #replyCount = 0
   /** Its message or password is with the handler, which has not said what becomes of it. */
   #isUndecided = false
+  #isLeaving = false
   readonly #pace: ClientPace
   readonly #startQueue: StartQueue | undefined
   /** How much had come when this was last looked at, and when that was. */
@@ -222,6 +223,20 @@ export class Session extends ExtendedSession {
   setUndecided(isUndecided: boolean): void {
     this.#isUndecided = isUndecided
     if (!isUndecided && this._closed) this.#sessions.delete(this)
+    // Behind the reply, which is written in this turn.
+    if (!isUndecided && this.#isLeaving) setImmediate(() => this.leave())
+  }
+
+  /** The relay ends (RFC 5321 §3.8). A message that has come as a whole is answered first:
+   *    1. it is durable
+   *    2. the session ends, without the reply
+   *    3. the client sends it again, and the recipients get it twice */
+  leave(): void {
+    this.#isLeaving = true
+    const { _parser: parser, _closed: isClosed, _closing: isClosing } = this
+    if (isClosed || isClosing || (this.#isUndecided && parser && !parser._dataMode)) return
+    if (this._upgrading || (this.needsUpgrade && !this.secure)) this._socket.destroy()
+    else this.#turnAway(`4.3.2 ${this.name} is shutting down, try again later`)
   }
 
   protected override get mayAskHandling(): boolean {

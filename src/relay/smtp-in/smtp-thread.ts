@@ -1,7 +1,7 @@
 /** The thread of smtp-front.ts: the server of smtp-in.ts, before a port behind which the queue
  * is. */
 import { parentPort, workerData } from 'node:worker_threads'
-import type { PortsOrder, TablesOrder, ThreadNews, ThreadOrder } from './smtp-front.js'
+import type { LeaveOrder, PortsOrder, TablesOrder, ThreadNews, ThreadOrder } from './smtp-front.js'
 import { listenSmtp } from './smtp-in.js'
 import { portError, queueBehind, type FromQueue } from './submission-port.js'
 
@@ -15,8 +15,9 @@ try {
     onError: (error) => tell({ kind: 'trouble', error: portError(error) }),
     onRefusal: (refusal) => tell({ kind: 'refusal', refusal }),
   })
-  port.on('message', (order: TablesOrder | PortsOrder | FromQueue) => {
+  port.on('message', (order: TablesOrder | PortsOrder | LeaveOrder | FromQueue) => {
     if (order.kind === 'close ports') listener.closePorts()
+    if (order.kind === 'leave') void listener.leave().then(() => order.answerTo.postMessage(undefined))
     if (order.kind !== 'tables') return
     const { tables, answerTo } = order
     listener.takeUp(tables).then(

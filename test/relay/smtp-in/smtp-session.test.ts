@@ -5,8 +5,9 @@ import type { SMTPServerOptions } from 'smtp-server'
 import { expect, onTestFinished, test } from 'vitest'
 import { SessionServer } from '../../../src/relay/smtp-in/session-server.js'
 import { certificate } from '../certificate.js'
-import { rawClient, type RawClient } from '../raw-client.js'
-import { encrypted } from './smtp-in-fixture.js'
+import { rawClient, untilData, type RawClient } from '../raw-client.js'
+import { listenSmtp } from '../../../src/relay/smtp-in/smtp-in.js'
+import { encrypted, memoryQueue } from './smtp-in-fixture.js'
 import { base64 } from '../tables/users-fixture.js'
 
 /** A server that takes each client for a given one. */
@@ -113,4 +114,39 @@ test('a client that leaves while its password is looked at holds its place until
   for (let i = 0; i < 5; i++) expect(await (await from('192.0.2.1')).reply()).toMatch(/^421 4\.7\.0/)
   decide!()
   await expect.poll(async () => (await from('192.0.2.1')).reply()).toMatch(/^220/)
+})
+
+test('at the end of the relay a message that has come is answered, and every client hears that it ends', async () => {
+  let settle = (): void => undefined
+  const settled = new Promise<void>((resolve) => (settle = resolve))
+  const queue = memoryQueue(() => settled)
+  const { ports, leave, close } = await listenSmtp(queue, {
+    places: [{ host: '127.0.0.1', port: 0 }],
+    purpose: 'local',
+    hostname: 'mx.example.net',
+  })
+  onTestFinished(close)
+  const client = (): Promise<RawClient> => rawClient(ports[0]!.port)
+  const [idle, within, whole] = [await client(), await client(), await client()]
+  await untilData(whole, ['grace@example.net'])
+  whole.send('Subject: whole\r\n\r\nx\r\n.\r\n')
+  await expect.poll(() => queue.submitCount).toBe(1)
+  expect(await idle.reply()).toMatch(/^220 /)
+  await untilData(within, ['grace@example.net'])
+  within.send('Subject: half\r\n')
+  let hasLeft = false
+  const left = leave().then(() => (hasLeft = true))
+  const shutting = /^421 4\.3\.2 mx\.example\.net is shutting down, try again later$/
+  for (const other of [idle, within]) {
+    expect(await other.reply()).toMatch(shutting)
+    await other.closed
+  }
+  expect(hasLeft).toBe(false)
+  settle()
+  expect(await whole.reply()).toMatch(/^250 .* queued as q1$/)
+  expect(await whole.reply()).toMatch(shutting)
+  await whole.closed
+  await left
+  expect(queue.kept).toHaveLength(1)
+  await expect(rawClient(ports[0]!.port)).rejects.toThrow('ECONNREFUSED')
 })

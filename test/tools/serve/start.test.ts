@@ -4,8 +4,9 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { RelayProcess, waybillPath, startedRelay } from '../../end-to-end/relay-process.js'
+import { freePort, hasIpv6 } from '../../free-port.js'
 import { project } from '../../project.js'
-import { rawClient, untilData } from '../../relay/raw-client.js'
+import { greetedClient, rawClient, untilData } from '../../relay/raw-client.js'
 import { withAddresses } from '../../../tools/commands/serve/places.js'
 import { runProgram, runWaybill } from '../command-process.js'
 import { temporaryDirectory } from '../../temporary-directory.js'
@@ -105,6 +106,35 @@ test('a name is listened on at all of its addresses, each once and in the order 
   ])
 })
 
+test.runIf(hasIpv6).each([
+  [['0.0.0.0', '[::]'], 'yes'],
+  [['[::0]', '0.0.0.0'], 'no'],
+])(
+  '%j at one port are all addresses, on a thread: %s (where this machine has IPv6)',
+  async (hosts, thread) => {
+    const port = await freePort()
+    const lines = hosts.map((host) => `listen ${host}:${port}\n`).join('')
+    await writeFile(join(directory, 'conf'), `queue queue\nmaildir mail\nsmtp-thread ${thread}\n${lines}`)
+    const relay = await startedRelay(['--config', join(directory, 'conf')], {}, { listens: false })
+    expect(relay.log).not.toContain('EADDRINUSE')
+    await expect.poll(() => relay.output.match(/listening on/g)).toHaveLength(2)
+    for (const host of ['127.0.0.1', '::1']) {
+      const client = await greetedClient(port, host)
+      expect(await client.say('NOOP')).toMatch(/^250 /)
+      client.destroy()
+    }
+  },
+)
+
+test('[::] is all of IPv4, too, where only one address of IPv4 stands beside it', async () => {
+  const all = { host: '::', port: 25 }
+  expect(await withAddresses([all, { host: '0.0.0.0', port: 2525 }])).toEqual([
+    all,
+    { host: '0.0.0.0', port: 2525 },
+  ])
+  expect(await withAddresses([all, { host: '192.0.2.1', port: 25 }])).toContainEqual(all)
+})
+
 test('localhost is what this machine has of it, and the relay answers there', async () => {
   const relay = new RelayProcess([
     '--queue',
@@ -119,10 +149,7 @@ test('localhost is what this machine has of it, and the relay answers there', as
 })
 
 test('one port for mail and for numbers is taken when it is asked for twice', async () => {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
+  const port = await freePort()
   const args = ['serve', '--listen', `127.0.0.1:${port}`, '--metrics', `127.0.0.1:${port}`]
   expect(await runWaybill(args, { directory })).toMatchObject({
     exitCode: 1,

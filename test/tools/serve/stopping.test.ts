@@ -1,6 +1,8 @@
 /** SIGTERM and SIGINT: the relay closes its ports, begins no delivery, and waits for
  * those under way. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { request, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +12,7 @@ import { foreignServer } from '../../relay/foreign-server.js'
 import { rawClient, untilData, type RawClient } from '../../relay/raw-client.js'
 
 interface Scene {
+  readonly directory: string
   readonly relay: RelayProcess
   /** The server answers the data that it has. */
   readonly answer: () => void
@@ -44,7 +47,7 @@ async function scene(...args: readonly string[]): Promise<Scene> {
   })
   const subjects = (): string[] =>
     server.taken.map(({ data }) => /^Subject: (.*)\r$/m.exec(data.toString())![1]!)
-  return { relay, answer, subjects }
+  return { directory, relay, answer, subjects }
 }
 
 async function send(relay: RelayProcess, subject: string): Promise<RawClient> {
@@ -77,6 +80,7 @@ test.each([
     // A session that is open goes on.
     expect(await client.say('NOOP')).toMatch(/^250 /)
     answer()
+    expect(await client.reply()).toMatch(/^421 4\.3\.2 .* is shutting down/)
     await ended
     expect(await relay.exit()).toBe(0)
     expect(relay.log).toContain('"msg":"stopping: the ports are closed, and no delivery begins"')
@@ -88,6 +92,38 @@ test.each([
     expect(subjects()).toEqual(['under way', 'later'])
   },
 )
+
+test('a message that is being submitted over HTTP is taken and answered', async () => {
+  const { relay, directory } = await scene('--http', '127.0.0.1:0')
+  const token = (await readFile(join(directory, 'queue', 'http-token'), 'utf8')).trim()
+  const url = new URL(/http on (\S+)/.exec(relay.output)![1]!)
+  const client = request(`${url.href}/messages?sender=ada@example.org&recipient=grace@example.net`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'message/rfc822',
+      expect: '100-continue',
+    },
+  })
+  await once(client, 'continue')
+  const ended = relay.kill('SIGTERM')
+  await expect.poll(() => relay.log).toContain('stopping: ')
+  client.end('Subject: x\r\n\r\nx\r\n')
+  const [answer] = (await once(client, 'response')) as [IncomingMessage]
+  expect(answer.statusCode).toBe(202)
+  answer.resume()
+  await ended
+  expect(await relay.exit()).toBe(0)
+})
+
+test('a client that reads nothing does not keep it from ending', async () => {
+  const { relay } = await scene()
+  const client = await rawClient(relay.endpoint.port)
+  client.socket.pause()
+  client.send('NOOP\r\n'.repeat(1_000_000))
+  await relay.kill('SIGTERM')
+  expect(await relay.exit()).toBe(0)
+})
 
 test('a second signal ends it at once', async () => {
   const { relay, subjects } = await scene()

@@ -4,6 +4,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { BlockList, isIP } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Queue } from '../../../src/index.js'
 import type { HttpApi } from '../../../src/http/http-api.js'
@@ -35,6 +36,8 @@ export interface HttpTables {
 /** In the queue's directory. */
 const ownTokenName = 'http-token'
 const rateFileName = 'http-rates'
+/** For the answers at the end. */
+const lastAnswersMs = 2000
 /** Nobody guesses one that is longer. */
 const tokenLengthMin = 20
 
@@ -185,10 +188,18 @@ export class RelayHttp {
     if (tls !== undefined) for (const listener of this.#listeners) listener.takeUp(tls)
   }
 
-  /** Drops the ports, and writes the counts of the day down. */
-  end(): Promise<void> {
+  /** Drops the ports, and writes the counts of the day down. Requests that change something have
+   * their answers first:
+   *    1. a message that was submitted is durable
+   *    2. the connection is reset
+   *    3. the client submits it again, without an idempotency key */
+  async end(): Promise<void> {
+    const timer = new AbortController()
+    const late = sleep(lastAnswersMs, undefined, { signal: timer.signal }).catch(() => undefined)
+    await Promise.race([Promise.all(this.#listeners.map((listener) => listener.leave())), late])
+    timer.abort()
     for (const listener of this.#listeners) listener.close()
-    return this.#api.end()
+    await this.#api.end()
   }
 
   /** On this machine TLS only where it is asked for by its own options. */

@@ -5,11 +5,11 @@
  * another process may take it: then the queue is there already, and the system's error is shown. */
 import { lookup } from 'node:dns/promises'
 import { stat } from 'node:fs/promises'
-import { createServer, isIP, type Server } from 'node:net'
+import { createServer, isIP, isIPv6, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Logger } from 'pino'
 import { isError } from '../../../src/base/realms.js'
-import { listening } from '../../../src/relay/listening.js'
+import { listening, type HowToListen } from '../../../src/relay/listening.js'
 import type { Place } from '../../../src/relay/smtp-in/session-server.js'
 import { lineOf, UsageError } from '../cli/command.js'
 import { answerForRelay } from '../cli/relay-socket.js'
@@ -17,7 +17,7 @@ import { formatEndpoint, type Endpoint } from '../cli/values.js'
 import type { QueueHome } from './queue-home.js'
 
 const reasons: Readonly<Record<string, string>> = {
-  // Of `0.0.0.0:25` and `[::]:25` the system refuses the second.
+  // Of `192.0.2.1:25` and `[::]:25` the system refuses the second.
   EADDRINUSE: 'another process listens there, or this relay does by an earlier option ([::] includes IPv4)',
   EADDRNOTAVAIL: 'this machine does not have that address',
   EACCES: 'this user may not; ports below 1024 need CAP_NET_BIND_SERVICE',
@@ -42,7 +42,13 @@ export async function withAddresses(
 ): Promise<Place[]> {
   const all: Place[] = []
   for (const place of places) all.push(...(await atAddresses(optionOf(place), place, addressesOf)))
-  return all
+  return all.map((place) => (leavesIpv4(place, all) ? { ...place, isIpv6Alone: true } : place))
+}
+
+/** All addresses of IPv6 where all of IPv4 are named, too: the system would refuse the second. */
+function leavesIpv4({ host, port }: Place, all: readonly Place[]): boolean {
+  const isEvery6 = isIPv6(host) && new URL(`http://[${host.replace(/%.*$/, '')}]`).hostname === '[::]'
+  return isEvery6 && port !== 0 && all.some((other) => other.host === '0.0.0.0' && other.port === port)
 }
 
 /** A place at each address of its host, as `withAddresses`. */
@@ -74,13 +80,14 @@ export const optionOf = ({ implicitTls }: Place): string => (implicitTls === tru
  * names it
  * @throws Error with the option, the place, and the system's code */
 export async function tryPorts(
-  ports: readonly { readonly option: string; readonly endpoint: Endpoint }[],
+  ports: readonly { readonly option: string; readonly endpoint: Endpoint & HowToListen }[],
 ): Promise<void> {
   const servers: Server[] = []
   try {
     for (const { option, endpoint } of ports) {
       const server = createServer((socket) => socket.destroy())
-      await listening(server, endpoint.host, endpoint.port).catch((error: unknown) => {
+      const { host, port, isIpv6Alone = false } = endpoint
+      await listening(server, host, port, { isIpv6Alone }).catch((error: unknown) => {
         throw refusalOf(option, endpoint, error)
       })
       servers.push(server)

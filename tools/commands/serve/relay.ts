@@ -20,7 +20,7 @@ import {
   type Transport,
 } from '../../../src/index.js'
 import { InFlowDelay } from '../../../src/relay/in-flow-delay.js'
-import type { Listener } from '../../../src/relay/listening.js'
+import type { HowToListen, Listener } from '../../../src/relay/listening.js'
 import { makeMaildrop } from '../../../src/relay/maildrop/maildrop-file.js'
 import { Pickup } from '../../../src/relay/maildrop/pickup.js'
 import { domainsBytesMax } from '../../../src/relay/smtp-in/completed-header.js'
@@ -113,7 +113,10 @@ export async function startRelay(
 
 const hasHttp = ({ http, console }: Ways): boolean => http.length + console.length > 0
 
-function portsOf(args: Arguments, settings: Settings): { option: string; endpoint: Endpoint }[] {
+function portsOf(
+  args: Arguments,
+  settings: Settings,
+): { option: string; endpoint: Endpoint & HowToListen }[] {
   // A trial on a shared port would be given connections.
   const own = settings.places.filter(({ sharesPort }) => sharesPort !== true)
   const others = (['metrics', 'mailq', 'http', 'console'] as const).flatMap((option) =>
@@ -306,6 +309,7 @@ class Relay {
       listener.closePorts()
       return this.#closeOthers()
     })
+    this.#stopping.lastly(() => listener.leave())
     this.#stopping.beforeThat(await tellPlaces(home, places, listener.ports, log))
     notify('READY=1', `STATUS=listening on ${listener.ports.map(formatEndpoint).join(', ')}`)
     this.#retirement.closes(() => notify('STATUS=draining: it takes no mail any more'))

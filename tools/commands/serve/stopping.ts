@@ -1,12 +1,16 @@
 /** Ends the relay at SIGTERM or SIGINT.
  * Invariant: it stops by a crash, as always, and nothing is written for it. Before that its ports
  * are closed, no delivery begins, and those under way get `--stop-timeout` to end, so that the next
- * start does not make them again. A second signal crashes it at once. */
+ * start does not make them again. Then clients get their answers, so that they do not send their
+ * mail again. A second signal crashes it at once. */
 import type { Logger } from 'pino'
 import { waitMsMax } from '../../../src/base/options.js'
 import type { Queue } from '../../../src/index.js'
 import { UsageError, type Arguments } from '../cli/command.js'
 import { parseDurationOption } from '../cli/values.js'
+
+/** For the last answers to clients. */
+const farewellMs = 2000
 
 /** @throws UsageError */
 export function stopTimeoutMsOf(args: Arguments): number {
@@ -20,6 +24,7 @@ export class Stopping {
   readonly #log: Logger
   readonly #timeoutMs: number
   readonly #closers: (() => unknown)[] = []
+  #farewell: () => Promise<void> = () => Promise.resolve()
   #isStopping = false
 
   constructor(queue: Pick<Queue, 'drain' | 'crash'>, log: Logger, timeoutMs: number) {
@@ -38,6 +43,11 @@ export class Stopping {
   beforeThat(close: () => unknown): void {
     if (this.#isStopping) close()
     else this.#closers.push(close)
+  }
+
+  /** @param farewell behind the deliveries: ends the sessions of clients */
+  lastly(farewell: () => Promise<void>): void {
+    this.#farewell = farewell
   }
 
   #stop(signal: string): void {
@@ -64,6 +74,12 @@ export class Stopping {
         { underWayCount },
         'stopped before its deliveries had ended: the next start repeats them',
       )
+    await this.#bidFarewell()
+  }
+
+  async #bidFarewell(): Promise<void> {
+    const late = new Promise((resolve) => setTimeout(resolve, farewellMs))
+    await Promise.race([this.#farewell(), late])
   }
 
   #end(): void {
