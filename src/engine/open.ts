@@ -28,6 +28,7 @@ import { QueueEmitter } from './life/events.js'
 import { laneDirectories, removeLanes } from '../directory/lane-directories.js'
 import { BackupPins, backupWithoutRoom } from './life/backup-pins.js'
 import { Life, LifeClock } from './life/life.js'
+import { OwnContext } from './life/own-context.js'
 import { syncing, syncOf } from './life/tracing.js'
 import { MessageReader } from './message/message-reader.js'
 import { makeQueue, unmakeQueue } from '../directory/make-queue.js'
@@ -135,11 +136,12 @@ async function begin(
   onFailure: (error: unknown) => void,
   whenCertain: ((disk: Disk) => Promise<void>) | undefined,
 ): Promise<OpenedEngine> {
-  const clock = new LifeClock(given.clock, tail.sealedAtMs)
+  const context = new OwnContext()
+  const clock = new LifeClock(given.clock, tail.sealedAtMs, context)
   const spools = (await disk.list(spoolDirectory)).map(spoolNumberOf).filter((number) => number !== undefined)
   const recoveredState = await readStateFirst(disk, header, tail, spools, given.layout === 'single')
 
-  const events = new QueueEmitter()
+  const events = new QueueEmitter(context)
   const patient = patientDisk(disk, clock, ({ code, message }) =>
     events.emit('warning', { code, message: `waiting for a free file descriptor: ${message}` }),
   )
@@ -159,28 +161,30 @@ async function begin(
       if (begun) tellEnd(options.clock, events, error)
       else onFailure(error)
     }
-  })
+  }, context)
   ownership.begin(life.end)
   const callbacks = {
-    onRoom: () => {
-      // Under a quota the disk has room, and the journal none.
-      if (engine?.reclaim.isFull === true) backups.lose(backupWithoutRoom())
-      engine?.roomChanged()
-    },
-    onFull: () => {
-      backups.lose(backupWithoutRoom())
-      engine?.full()
-    },
+    onRoom: () =>
+      context.run(() => {
+        // Under a quota the disk has room, and the journal none.
+        if (engine?.reclaim.isFull === true) backups.lose(backupWithoutRoom())
+        engine?.roomChanged()
+      }),
+    onFull: () =>
+      context.run(() => {
+        backups.lose(backupWithoutRoom())
+        engine?.full()
+      }),
     onFailure: life.end,
   }
   const opened = await openJournal(options, header, tail, garbage, {
     ...callbacks,
     onDurable: (end) => {
       if (syncing.hasSubscribers) syncing.publish(syncOf(opened.journal.statistics))
-      engine?.durable(end)
+      context.run(() => engine?.durable(end))
     },
-    onLimit: () => engine?.dispatch.gate.look(),
-    onSegment: () => engine?.segmentEntered(),
+    onLimit: () => context.run(() => engine?.dispatch.gate.look()),
+    onSegment: () => context.run(() => engine?.segmentEntered()),
   })
   const { journal, checkpoint, firstPosition } = opened
   if (whenCertain !== undefined) await whenCertain(patient)
