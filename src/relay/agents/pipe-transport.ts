@@ -1,5 +1,6 @@
 /** A transport that hands mail to programs: one command, and a pool of its agents. */
-import { checkOptionNames, integerOption, type OptionNames } from '../../base/options.js'
+import { resolve } from 'node:path'
+import { checkOptionNames, integerOption, textOption, type OptionNames } from '../../base/options.js'
 import type { DeliveryRequest, DeliveryResult, Transport } from '../../delivery/transport.js'
 import { WaybillError } from '../../errors.js'
 import { commandWords } from '../../policy/command-words.js'
@@ -95,7 +96,7 @@ function checkedPool(options: PipeOptions): PoolOptions {
       account: undefined,
       fileCountMax:
         fileCountMax === undefined ? undefined : integerOption('fileCountMax', fileCountMax, 3, 1_048_576),
-      directory,
+      directory: directory === undefined ? undefined : resolve(textOption('directory', directory)),
       environment,
       timeoutMs: integerOption('timeoutMs', options.timeoutMs ?? agentTimeoutMs, 1, dayMs),
     },

@@ -85,7 +85,7 @@ class Maildirs {
       throw new WaybillError('OPTION_INVALID', `expected ${delimitersWanted}`, {
         option: 'recipientDelimiter',
       })
-    this.#directory = options.directory
+    this.#directory = resolve(options.directory)
     this.#recipientDelimiter = recipientDelimiter
     this.#host = (options.hostname ?? hostname()).replace(/[^\w.-]/g, '-') || 'localhost'
     this.#openedAtMs = (options.clock ?? systemClock).wallMs()
