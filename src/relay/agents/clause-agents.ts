@@ -25,11 +25,11 @@ export interface ClauseAgentsOptions {
   /** Where programs are that are not named by an absolute path ($MAILBIN/ta). */
   readonly directory: string
   /** Agents started in a second, all together (-R). Default 20. */
-  readonly startsPerSecondMax?: number
+  readonly startsPerSecondMax?: number | undefined
   /** Descriptors of each agent (-N). Default: as many as this process. */
-  readonly fileCountMax?: number
+  readonly fileCountMax?: number | undefined
   /** Agents may run as root. Default false. */
-  readonly allowsRoot?: boolean
+  readonly allowsRoot?: boolean | undefined
 }
 
 const optionNames: OptionNames<ClauseAgentsOptions> = {
