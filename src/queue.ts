@@ -1,6 +1,7 @@
 /** The public queue: a thin face over the parts. */
 import { textOption } from './base/options.js'
 import type { Disk } from './disk/disk.js'
+import { absolutePath } from './disk/node-disk.js'
 import { deleteMessages } from './admin/verbs/delete.js'
 import { expire } from './admin/verbs/expire.js'
 import { flush, type FlushOptions } from './admin/verbs/flush.js'
@@ -217,8 +218,7 @@ export class Queue extends Listenable {
     return consumeBatches(this.#parts.outcomes, this.#consuming, request)
   }
 
-  /** Looks up messages in the history, ended ones too, oldest entry first. The option `history` of
-   * `openQueue` says how long it is kept (history/README.md).
+  /** Looks up messages in the history, ended ones too, oldest entry first (history/README.md).
    * @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, DISK_FAILED */
   async history(selector: HistorySelector, options: HistoryPageOptions = {}): Promise<HistoryPage> {
     const { readHistory } = await import('./history/history-reader.js')
@@ -362,23 +362,23 @@ export class Queue extends Listenable {
 
 export type { OpenOptions }
 
-/** Opens the queue in a directory, or in a store by its URL (src/MACHINES.md). A missing directory
- * is made. It settles as soon as mail can be submitted; deliveries begin with the event
- * `recovered`. There is no close.
+/** Opens the queue in a directory, which is made where it is missing, or in a store by its URL
+ * (src/MACHINES.md). It settles when mail can be submitted; deliveries begin with `recovered`.
  * @throws WaybillError OPTION_INVALID, QUEUE_LOCKED, LOCK_UNAVAILABLE, NETWORK_FILE_SYSTEM,
  * NOT_A_QUEUE, FORMAT_NEWER, LOG_CORRUPT, LANES_TOO_MANY, DISK_FULL, DISK_FAILED; of a store
  * STORE_UNREACHABLE, STORE_UNSAFE */
 export async function openQueue(directory: string, given: OpenOptions): Promise<Queue> {
   checkOpenOptions(given)
   const { history, ...options } = given
+  const place = isStoreUrl(directory) ? directory : absolutePath(directory)
   if (history === undefined) {
-    const queue = await openedQueue(directory, options)
+    const queue = await openedQueue(place, options)
     queue.forgetHistory()
     return queue
   }
   const { History, historyBounds } = await import('./history/history.js')
   const bounds = historyBounds(history)
-  const queue = await openedQueue(directory, options)
+  const queue = await openedQueue(place, options)
   queue.keepHistory((parts) => new History(parts, bounds))
   return queue
 }

@@ -28,7 +28,7 @@ export interface BackupRequest {
   readonly to: string
   /** Ends the backup, and removes what was written of it. */
   readonly signal?: AbortSignal | undefined
-  readonly onProgress?: (doneBytes: number, allBytes: number) => void
+  readonly onProgress?: ((doneBytes: number, allBytes: number) => void) | undefined
 }
 
 export type BackupReport = Manifest

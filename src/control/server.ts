@@ -14,13 +14,13 @@ import { Traffic } from './traffic.js'
 
 export interface ControlOptions extends QueueOwner {
   /** Clients at once, 1 … 1000; more are refused for now. Default 16. */
-  readonly clientCountMax?: number
+  readonly clientCountMax?: number | undefined
   /** How long a client may leave an answer unread before its connection is closed, milliseconds, up
    * to a day. Default 30 000. */
-  readonly stallMs?: number
+  readonly stallMs?: number | undefined
   /** The socket could not take a client. */
-  readonly onError?: (error: Error) => void
-  readonly clock?: Clock
+  readonly onError?: ((error: Error) => void) | undefined
+  readonly clock?: Clock | undefined
 }
 
 export interface ControlServer {

@@ -20,7 +20,7 @@ import type { DeliveryRequest, Transport } from './transport.js'
 export interface AttemptOptions {
   /** Deadline of an attempt, milliseconds for each mebibyte of data begun, 1 … 86 400 000. Default
    * 30 minutes: the sum of the timeouts for one message in RFC 5321 §4.5.3.2. */
-  readonly deadlineMs?: number
+  readonly deadlineMs?: number | undefined
 }
 
 /** @throws WaybillError OPTION_INVALID */

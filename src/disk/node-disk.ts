@@ -28,6 +28,15 @@ const flagsOf: Readonly<Record<OpenMode, number>> = {
 const fileAccess = 0o600
 const directoryAccess = 0o700
 
+/** A path is meant in the working directory in which it is given. A program changes that later, as
+ * a daemon does:
+ *   1. `openQueue('./queue')`, then `process.chdir('/')`
+ *   2. the next step looks for the queue in /, and makes one there
+ *   3. the next start opens ./queue, and does not find the mail
+ * @returns what is no path, as it is: `openEngine` refuses it */
+export const absolutePath = (path: string): string =>
+  typeof path === 'string' && path !== '' ? resolve(path) : path
+
 class NodeDisk implements Disk {
   readonly #root: string
   readonly #calls: Calls

@@ -7,7 +7,7 @@
  * listen on a port after the relay. */
 import { chmod, lstat, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { createConnection, type Server, type Socket } from 'node:net'
-import { basename, join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { WaybillError } from '../errors.js'
 import { diskFailure, errnoOf } from './failure.js'
 
@@ -30,9 +30,10 @@ const pathBytesMax = 107
 /** The caller holds the queue's lock. @throws WaybillError DISK_FAILED, DISK_FULL */
 export async function bindQueueSocket(
   server: Server,
-  directory: string,
+  given: string,
   { name, mode }: QueueSocket,
 ): Promise<void> {
+  const directory = resolve(given)
   const path = join(directory, name)
   // A directory in which a socket was made and not yet given its name.
   const unfinished = new RegExp(`^${name}\\.[A-Za-z0-9]{6}$`)

@@ -20,8 +20,9 @@ import { Engine } from './engine.js'
 import { KnownKeys } from './keys/known-keys.js'
 import { BackupPins, backupWithoutRoom } from './life/backup-pins.js'
 import { QueueEmitter } from './life/events.js'
-import { Life, type LifeClock } from './life/life.js'
+import { Life, LifeClock } from './life/life.js'
 import type { EngineOptions } from './life/options.js'
+import { OwnContext } from './life/own-context.js'
 import type { Ownership } from './life/ownership.js'
 import type { Parts } from './life/parts.js'
 import { Suspensions } from './life/suspensions.js'
@@ -61,21 +62,24 @@ export class Beginning {
   readonly #ownership: Ownership
   readonly #header: QueueHeader
   readonly #life: Life
-  readonly #events = new QueueEmitter()
+  readonly #context = new OwnContext()
+  readonly #events = new QueueEmitter(this.#context)
   readonly #garbage = new Garbage()
   readonly #backups = new BackupPins(() => this.#engine && filesFree(this.#engine, this.#life))
   #engine: Engine | undefined
   #hasBegun = false
 
+  /** @param sealedAtMs when the life before wrote last, milliseconds since 1970; 0: there was none */
   constructor(
     given: EngineOptions,
-    clock: LifeClock,
+    sealedAtMs: number,
     disk: Disk,
     ownership: Ownership,
     header: QueueHeader,
     onFailure: (error: unknown) => void,
   ) {
     this.#disk = disk
+    const clock = new LifeClock(given.clock, sealedAtMs, this.#context)
     this.#clock = clock
     this.#ownership = ownership
     this.#header = header
@@ -83,7 +87,7 @@ export class Beginning {
       this.#warn(code, `waiting for a free file descriptor: ${message}`),
     )
     this.#options = { ...given, clock, disk: this.#patient }
-    this.#life = new Life((error) => this.#end(error, onFailure))
+    this.#life = new Life((error) => this.#end(error, onFailure), this.#context)
     ownership.begin(this.#life.end)
   }
 
@@ -164,15 +168,17 @@ export class Beginning {
 
   /** What every log tells. */
   readonly #callbacks = {
-    onRoom: (): void => {
-      // Under a quota the disk has room, and the journal none.
-      if (this.#engine?.reclaim.isFull === true) this.#backups.lose(backupWithoutRoom())
-      this.#engine?.roomChanged()
-    },
-    onFull: (): void => {
-      this.#backups.lose(backupWithoutRoom())
-      this.#engine?.full()
-    },
+    onRoom: (): void =>
+      this.#context.run(() => {
+        // Under a quota the disk has room, and the journal none.
+        if (this.#engine?.reclaim.isFull === true) this.#backups.lose(backupWithoutRoom())
+        this.#engine?.roomChanged()
+      }),
+    onFull: (): void =>
+      this.#context.run(() => {
+        this.#backups.lose(backupWithoutRoom())
+        this.#engine?.full()
+      }),
     onFailure: (error: unknown): void => this.#life.end(error),
   }
 
@@ -181,10 +187,10 @@ export class Beginning {
       ...this.#callbacks,
       onDurable: (end) => {
         if (syncing.hasSubscribers) syncing.publish(syncOf(opened.journal.statistics))
-        this.#engine?.durable(end)
+        this.#context.run(() => this.#engine?.durable(end))
       },
-      onLimit: () => this.#engine?.dispatch.gate.look(),
-      onSegment: () => this.#engine?.segmentEntered(),
+      onLimit: () => this.#context.run(() => this.#engine?.dispatch.gate.look()),
+      onSegment: () => this.#context.run(() => this.#engine?.segmentEntered()),
     })
     return opened
   }

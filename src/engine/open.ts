@@ -15,7 +15,6 @@ import { journalDirectory } from '../log/journal.js'
 import { readLimits } from '../log/write-limit.js'
 import { emptyTail, findTail } from '../recovery/journal-tail.js'
 import { Beginning, type FoundQueue, type OpenedEngine } from './beginning.js'
-import { LifeClock } from './life/life.js'
 import { engineOptions, inlineBytesMost, type EngineOptions, type QueueOptions } from './life/options.js'
 import { Ownership } from './life/ownership.js'
 import { readStateFirst } from './recover/recovered-state.js'
@@ -102,10 +101,9 @@ async function begin(
   whenCertain: ((disk: Disk) => Promise<void>) | undefined,
 ): Promise<OpenedEngine> {
   const { header, tail } = found
-  const clock = new LifeClock(given.clock, tail.sealedAtMs)
   const spools = (await disk.list(spoolDirectory)).map(spoolNumberOf).filter((number) => number !== undefined)
   const recoveredState = await readStateFirst(disk, header, tail, spools, given.layout === 'single')
-  const beginning = new Beginning(given, clock, disk, ownership, header, onFailure)
+  const beginning = new Beginning(given, tail.sealedAtMs, disk, ownership, header, onFailure)
   return beginning.run(found, spools, recoveredState, whenCertain)
 }
 

@@ -14,7 +14,7 @@ import { KeyFilter } from './key-filter.js'
 
 export interface HistoryPageOptions {
   /** The most entries of a page, 1 … 1000. Default 100. */
-  readonly max?: number
+  readonly max?: number | undefined
   /** `next` of the page before. */
   readonly after?: string | undefined
   readonly signal?: AbortSignal | undefined

@@ -16,9 +16,9 @@ import { HistoryWriter, type HistoryBounds } from './history-writer.js'
 
 export interface HistoryOptions {
   /** How long entries are kept, milliseconds, 1 hour … 10 years. Default 7 days. */
-  readonly retentionMs?: number
+  readonly retentionMs?: number | undefined
   /** The most bytes of all files together, 32 MiB … 1 TiB. Default 1 GiB. */
-  readonly bytesMax?: number
+  readonly bytesMax?: number | undefined
 }
 
 const hourMs = 3_600_000

@@ -7,7 +7,7 @@ import type { HistoryOptions } from './history.js'
 
 export interface OpenOptions extends QueueOptions {
   /** The history of messages is kept, for `queue.history()`. Default: it is not. */
-  readonly history?: HistoryOptions
+  readonly history?: HistoryOptions | undefined
 }
 
 export const openOptionNames: OptionNames<OpenOptions> = { ...queueOptionNames, history: true }

@@ -15,18 +15,18 @@ import type { RetryPolicy } from './retry-policy.js'
 /** Postfix's parameters and defaults, in milliseconds: whole numbers, at most a hundred years. */
 export interface PostfixRetryOptions {
   /** The shortest interval, ≥ 1. Default 300 000. */
-  readonly minimalBackoffTimeMs?: number
+  readonly minimalBackoffTimeMs?: number | undefined
   /** The longest, not below the shortest. Default 4 000 000. */
-  readonly maximalBackoffTimeMs?: number
+  readonly maximalBackoffTimeMs?: number | undefined
   /** Age at which a message is returned; 0 = after the first attempt. Default five days. */
-  readonly maximalQueueLifetimeMs?: number
+  readonly maximalQueueLifetimeMs?: number | undefined
   /** The same for reports; counts as no longer than maximalQueueLifetimeMs. Default five days. */
-  readonly bounceQueueLifetimeMs?: number
+  readonly bounceQueueLifetimeMs?: number | undefined
   /** Age at which a delay is reported to the sender; 0, the default, = never. */
-  readonly delayWarningTimeMs?: number
+  readonly delayWarningTimeMs?: number | undefined
   /** How far a delay may be moved, as a share of it: 0 (off, and one interval for each delay) …
    * 0.5. Default 0.1. */
-  readonly jitter?: number
+  readonly jitter?: number | undefined
 }
 
 const names: OptionNames<PostfixRetryOptions> = {

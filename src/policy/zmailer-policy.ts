@@ -52,10 +52,10 @@ export interface ZmailerPolicy extends RetryPolicy {
 export interface ZmailerPolicyOptions {
   /** How far a delay may be moved before one of its clause's own delays is chosen, as a share of
    * it: 0 (default: delays are exact) … 0.5. */
-  readonly jitter?: number
+  readonly jitter?: number | undefined
   /** Commands are run by agents: `overfeed` lets each have so many deliveries more at once. Default
    * false. */
-  readonly agents?: boolean
+  readonly agents?: boolean | undefined
 }
 
 const optionNames: OptionNames<ZmailerPolicyOptions> = { jitter: true, agents: true }

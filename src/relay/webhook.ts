@@ -21,22 +21,22 @@ export interface WebhookOptions {
    * the start and for each request. */
   readonly secret: string | readonly string[] | (() => string | readonly string[])
   /** Kinds of outcomes that are posted. Default: all. Gaps always are. */
-  readonly kinds?: readonly QueueOutcomeKind[]
+  readonly kinds?: readonly QueueOutcomeKind[] | undefined
   /** Outcomes of messages with one of these tags. Default: of all messages. */
-  readonly tags?: readonly string[]
+  readonly tags?: readonly string[] | undefined
   /** The consumer's name; a second webhook has another. Default `webhook`. */
-  readonly consumer?: string
+  readonly consumer?: string | undefined
   /** Outcomes of one request at the most, 1 … 1000. Default 100. */
-  readonly batchMax?: number
+  readonly batchMax?: number | undefined
   /** How long an answer is waited for, milliseconds, 1 … 86 400 000. Default 15 000. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** Wait before the first repetition, milliseconds, 1 … 86 400 000; it doubles up to five minutes.
    * Default 1000. */
-  readonly retryMs?: number
+  readonly retryMs?: number | undefined
   /** Ends it; a request under way is cut off and made again by the next life. */
   readonly signal?: AbortSignal | undefined
   /** A request has failed, or the first has succeeded behind one that had. */
-  readonly onTrouble?: (trouble: WebhookTrouble | undefined) => void
+  readonly onTrouble?: ((trouble: WebhookTrouble | undefined) => void) | undefined
 }
 
 export interface WebhookTrouble {

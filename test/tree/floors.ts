@@ -127,6 +127,7 @@ const systemAllowed: readonly [path: RegExp, modules: RegExp][] = [
   [/^src\/bounce\//, /^node:(crypto|buffer)$/],
   [/^src\/delivery\/transport\.ts$/, /^node:stream$/],
   [/^src\/engine\//, /^node:(stream|events)$/],
+  [/^src\/engine\/life\/own-context\.ts$/, /^node:async_hooks$/],
   [/^src\/engine\/life\/tracing\.ts$/, /^node:diagnostics_channel$/],
   [/^src\/adapters\/nodemailer\.ts$/, /^node:events$/],
   [/^src\/(admin|control|directory|inspect|sim)\//, /^node:(stream|events|path)$/],

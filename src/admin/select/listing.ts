@@ -60,7 +60,7 @@ export interface ListOptions {
   readonly signal?: AbortSignal | undefined
   /** Gives each message `routed`, by asking the queue's `route` for each recipient. Default:
    * false. */
-  readonly routes?: boolean
+  readonly routes?: boolean | undefined
 }
 
 const recipientsReadMax = 1000

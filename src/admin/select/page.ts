@@ -36,9 +36,9 @@ export interface PageOptions {
   /** `next` of the page before. Default: the first page. */
   readonly after?: string | undefined
   /** The most messages of a page, 1 … 1000. Default 100. */
-  readonly max?: number
+  readonly max?: number | undefined
   /** The most messages that are compared for a page, 1 … 1 000 000. Default 20 000. */
-  readonly lookMax?: number
+  readonly lookMax?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 

@@ -21,7 +21,7 @@ import { carryOut, requireSelection } from './verb.js'
 export interface FlushOptions extends VerbOptions {
   /** Messages started in a second; Infinity: as fast as there is room among the
    * active. Default 100. */
-  readonly perSecond?: number
+  readonly perSecond?: number | undefined
 }
 
 const perSecondDefault = 100

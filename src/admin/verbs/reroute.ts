@@ -11,7 +11,7 @@ import { carryOut } from './verb.js'
 
 export interface NewRoute {
   /** A name in `transports`. Default: the transport that routing gives. */
-  readonly transport?: string
+  readonly transport?: string | undefined
   /** 1 … 255 bytes. */
   readonly nexthop: string
 }

@@ -29,11 +29,11 @@ export interface VerbOptions {
    * messages that are being attempted are carried out later, when their attempts have ended. */
   readonly signal?: AbortSignal | undefined
   /** Called from time to time with the progress. */
-  readonly onProgress?: (soFar: VerbResult) => void
+  readonly onProgress?: ((soFar: VerbResult) => void) | undefined
   /** Only counts the messages that the verb would act on now. Default: false. */
-  readonly dryRun?: boolean
+  readonly dryRun?: boolean | undefined
   /** Messages that a dry run shows as its `sample`, 0 … 1000. Default 0. */
-  readonly sampleMax?: number
+  readonly sampleMax?: number | undefined
 }
 
 export const verbOptionNames: OptionNames<VerbOptions> = {

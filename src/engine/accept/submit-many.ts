@@ -12,7 +12,7 @@ import type { Accepted } from './tickets.js'
 
 export interface SubmitManyOptions {
   /** Submissions under way at a time, 1 … 100 000. Default 200. Their data is in memory. */
-  readonly underWayMax?: number
+  readonly underWayMax?: number | undefined
   /** When it is aborted, no more messages are taken from the source. */
   readonly signal?: AbortSignal | undefined
 }

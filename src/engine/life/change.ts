@@ -10,16 +10,16 @@ import type { EngineOptions, QueueOptions } from './options.js'
 export interface Change {
   /** Replaces the scheduler's parameters. Those of memory are fixed while the queue is open:
    * `recipientLimit`, `extraRecipientLimit`, `deliverySlotCost`, and all that begin with `qmgr`. */
-  readonly scheduler?: NonNullable<QueueOptions['scheduler']>
+  readonly scheduler?: NonNullable<QueueOptions['scheduler']> | undefined
   /** Replaces the retry policy. Lanes stay: until the queue is opened with this policy, a delay
    * without a lane takes the lane with the nearest interval. */
-  readonly retry?: RetryPolicy
+  readonly retry?: RetryPolicy | undefined
   /** Replaces all limits. A limit that stays keeps its counts. */
-  readonly limits?: NonNullable<QueueOptions['limits']>
+  readonly limits?: NonNullable<QueueOptions['limits']> | undefined
   /** Replaces the replies that slow a site. */
-  readonly shaping?: NonNullable<QueueOptions['shaping']>
+  readonly shaping?: NonNullable<QueueOptions['shaping']> | undefined
   /** Adds transports, under new names. */
-  readonly transports?: QueueOptions['transports']
+  readonly transports?: QueueOptions['transports'] | undefined
 }
 
 /** What the scheduler's options are made of. */

@@ -9,6 +9,7 @@ import type { OptionNames } from '../../base/options.js'
 import type { OutcomeTls } from '../../delivery/transport.js'
 import { WaybillError, type WarningCode } from '../../errors.js'
 import type { FeedbackEvent } from '../../scheduler/scheduler.js'
+import { OwnContext } from './own-context.js'
 
 export interface RecipientEvent {
   readonly id: MessageId
@@ -176,7 +177,12 @@ export type Listener<K extends keyof QueueEvents> = (...values: QueueEvents[K]) 
  *   3. the message is delivered again, and those beside it, at each start */
 export class QueueEmitter {
   readonly #emitter = new EventEmitter()
+  readonly #context: OwnContext
   #isOver = false
+
+  constructor(context: OwnContext = new OwnContext()) {
+    this.#context = context
+  }
 
   emit<K extends keyof QueueEvents>(event: K, ...values: QueueEvents[K]): void {
     // A queue that is crashed in an event is so in the middle of a step, and what the next one
@@ -192,7 +198,7 @@ export class QueueEmitter {
 
   #tell(event: keyof QueueEvents, listener: Function, values: readonly unknown[]): void {
     callListener(
-      () => Reflect.apply(listener, this.#emitter, values),
+      () => this.#context.run(() => Reflect.apply(listener, this.#emitter, values) as unknown),
       (error) => this.#defect(event, error),
     )
   }

@@ -3,14 +3,17 @@
  * written any more. */
 import type { Clock, Timer } from '../../base/clock.js'
 import { WaybillError } from '../../errors.js'
+import { OwnContext } from './own-context.js'
 
 export class Life {
   readonly #onEnd: (error: unknown) => void
   readonly #waiting = new Set<(error: unknown) => void>()
+  readonly #context: OwnContext
   #ended: WaybillError | undefined
 
-  constructor(onEnd: (error: unknown) => void) {
+  constructor(onEnd: (error: unknown) => void, context: OwnContext) {
     this.#onEnd = onEnd
+    this.#context = context
   }
 
   get isOver(): boolean {
@@ -62,11 +65,11 @@ export class Life {
   }
 
   /** Does a step that nobody called: what it throws is the end of this life, not of whatever event
-   * loop turn it ran in. After the end it is not done. */
+   * loop turn it ran in. It runs in the life's context. After the end it is not done. */
   guard(step: () => void): void {
     if (this.isOver) return
     try {
-      step()
+      this.#context.run(step)
     } catch (error) {
       this.end(error)
     }
@@ -89,6 +92,7 @@ export const clockErrorMinMs = 2_592_000_000
  * Invariant: no timer outlives its life, so none keeps the process alive. */
 export class LifeClock implements Clock {
   readonly #clock: Clock
+  readonly #context: OwnContext
   readonly #timers = new Set<Timer>()
   /** Wall time less monotonic time, when the life began. */
   readonly #wallOffsetMs: number
@@ -96,8 +100,9 @@ export class LifeClock implements Clock {
 
   /** @param writtenAtMs when the life before wrote last, milliseconds since 1970; 0: there was
    * none */
-  constructor(clock: Clock, writtenAtMs: number) {
+  constructor(clock: Clock, writtenAtMs: number, context: OwnContext = new OwnContext()) {
     this.#clock = clock
+    this.#context = context
     const wallMs = clock.wallMs()
     const isBelieved = writtenAtMs === 0 || Math.abs(wallMs - writtenAtMs) < clockErrorMinMs
     this.#wallOffsetMs = (isBelieved ? wallMs : writtenAtMs) - clock.monotonicMs()
@@ -118,13 +123,16 @@ export class LifeClock implements Clock {
     return this.#clock.monotonicMs()
   }
 
-  /** After the end of the life the callback never runs. */
+  /** After the end of the life the callback never runs; else in the life's context, whatever clock
+   * it is. */
   after(delayMs: number, callback: () => void): Timer {
     if (this.#isOver) return over
-    const timer = this.#clock.after(delayMs, () => {
+    const due = (): void => {
       this.#timers.delete(kept)
-      callback()
-    })
+      this.#context.run(callback)
+    }
+    // The system's timers keep the context in which they are made.
+    const timer = this.#context.run(() => this.#clock.after(delayMs, due))
     const kept: Timer = {
       cancel: () => {
         this.#timers.delete(kept)
@@ -136,7 +144,7 @@ export class LifeClock implements Clock {
   }
 
   soon(callback: () => void): void {
-    this.#clock.soon(callback)
+    this.#clock.soon(() => this.#context.run(callback))
   }
 
   /** The end of the life. */

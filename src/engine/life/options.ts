@@ -44,94 +44,98 @@ export interface QueueOptions {
   readonly route: (recipient: string) => Route
   /** The policy: when to try again, when to give up, and how many deliveries a destination may have
    * at once. Default: `postfixRetry()`. */
-  readonly retry?: RetryPolicy
+  readonly retry?: RetryPolicy | undefined
   /** The scheduler's parameters, under their Postfix names, times in SECONDS:
    * `defaultDestinationRateDelay` for all transports, `transports: { smtp: { destinationRateDelay }
    * }` for one, where each says what it means. The limit of active messages is `activeCountMax`. */
-  readonly scheduler?: Omit<SchedulerOptions, 'qmgrMessageActiveLimit'>
+  readonly scheduler?: Omit<SchedulerOptions, 'qmgrMessageActiveLimit'> | undefined
   /** How many messages may be sent in a time, by nexthop, tag, sender and source (LIMITS.md).
    * Counts are in memory: each life begins anew. Default: no limits. */
-  readonly limits?: readonly SendingLimit[]
+  readonly limits?: readonly SendingLimit[] | undefined
   /** Replies that slow a site for a while (LIMITS.md). Default: none. */
-  readonly shaping?: readonly ReplyShaping[]
+  readonly shaping?: readonly ReplyShaping[] | undefined
   /** false: mail is only accepted, and the next life delivers it. Default true. */
-  readonly deliver?: boolean
+  readonly deliver?: boolean | undefined
   /** The deadline of attempts. */
-  readonly attempt?: AttemptOptions
+  readonly attempt?: AttemptOptions | undefined
   /** The host that reports name as their origin, in the form of EHLO. Default 'localhost'. */
-  readonly reportingMta?: string
+  readonly reportingMta?: string | undefined
   /** The address in `From` of reports, in ASCII. Default `MAILER-DAEMON@` the host of
    * `reportingMta`. */
-  readonly reportAuthor?: string
+  readonly reportAuthor?: string | undefined
   /** Gives the recipients of reports to a sender that is an alias, synchronously: the first 16 of
    * these addresses count, and the sender itself if there are none. It is called when a report is
    * written. If it throws, or answers no list, a `warning` with OPTION_INVALID is emitted, and it
    * is called again later: no report is lost. Default: none. */
-  readonly reportRecipients?: (sender: string) => readonly string[]
+  readonly reportRecipients?: ((sender: string) => readonly string[]) | undefined
   /** Gives the recipients of a requeued message in place of those that still wait, synchronously:
    * for tables of aliases that have changed. It answers at least one, each with its requests for
    * reports; the same address twice is one recipient. If it throws, or its answer is no such list
    * or more than `submit` takes, a `warning` is emitted, and the message stays as it was. Default:
    * the recipients that wait. */
-  readonly requeueRecipients?: (recipients: readonly AskedRecipient[]) => readonly (string | AskedRecipient)[]
+  readonly requeueRecipients?:
+    ((recipients: readonly AskedRecipient[]) => readonly (string | AskedRecipient)[]) | undefined
   /** Largest message, bytes, 1 … 2 GiB. Default 50 MiB. */
-  readonly dataBytesMax?: number
+  readonly dataBytesMax?: number | undefined
   /** The largest data that stands in the log, bytes, 0 … an eighth of a segment; larger data has a
    * separate file. Default 128 KiB. */
-  readonly inlineBytesMax?: number
+  readonly inlineBytesMax?: number | undefined
   /** Recipients of one message, 1 … 1 000 000. Default 100 000. */
-  readonly recipientCountMax?: number
+  readonly recipientCountMax?: number | undefined
   /** Active messages, 1 … 1 000 000. Default 20 000. EMBEDDING.md says what memory they take. */
-  readonly activeCountMax?: number
+  readonly activeCountMax?: number | undefined
   /** Bytes of a journal segment, a multiple of 4096, 32 KiB … 2 GiB; fixed when the queue is
    * created. Default 16 MiB: a new queue writes 64 MiB of zeroes. */
-  readonly segmentBytes?: number
+  readonly segmentBytes?: number | undefined
   /** Bytes of a lane's segment, a multiple of 4096, 32 KiB … 16 MiB; fixed when the queue is
    * created. Default 16 MiB. */
-  readonly laneSegmentBytes?: number
+  readonly laneSegmentBytes?: number | undefined
   /** New mail is refused while the file system has less free than this, bytes, 0 … 2⁵⁰. Default 64
    * MiB, or one journal segment if that is larger. 0: no bound. */
-  readonly freeBytesMin?: number
+  readonly freeBytesMin?: number | undefined
   /** `lanes`, or `single`: one log for everything. It may change from life to life. Default
    * `lanes`. */
-  readonly layout?: Layout
+  readonly layout?: Layout | undefined
   /** The most bytes of the journal that a recovery has to read, 4096 … 1 TiB. Default 64 MiB. */
-  readonly suffixBytesMax?: number
+  readonly suffixBytesMax?: number | undefined
   /** Time between checkpoints while there is activity, milliseconds, 1 … 3 600 000. Default
    * 2000. */
-  readonly checkpointIntervalMs?: number
+  readonly checkpointIntervalMs?: number | undefined
   /** A message that more recoveries than this, in a row, found attempted and without progress is
    * put on hold, 0 … 1 000 000; 0: never. Default 10: a message that ends each process in its
    * attempt is held after 11 lives, or 12 when the first of them had only just accepted it.
    * From the second such recovery on, these messages are attempted one at a time, a second
    * apart, so that no other mail is held with them. */
-  readonly fruitlessRecoveriesMax?: number
+  readonly fruitlessRecoveriesMax?: number | undefined
   /** No attempt begins while a synced write has waited for the disk for longer than this,
    * milliseconds, 1 … 86 400 000. It bounds how many deliveries a crash repeats when the disk
    * hangs. Default 2000. */
-  readonly proofMs?: number
+  readonly proofMs?: number | undefined
   /** How long `openQueue` waits for a queue that another process has open, milliseconds, 0 … 86 400
    * 000: in a rolling deployment the next process starts before the last one has ended. Default 0:
    * QUEUE_LOCKED at once. */
-  readonly lockWaitMs?: number
+  readonly lockWaitMs?: number | undefined
   /** How long an `idempotencyKey` is remembered after its message was accepted, milliseconds, 1 … a
    * year. Default: a day. */
-  readonly keyRetentionMs?: number
+  readonly keyRetentionMs?: number | undefined
   /** The most keys that are remembered, 0 … 100 000 000. Beyond it a new key is refused with
    * KEYS_TOO_MANY. Each takes at most 64 bytes of memory. Default 1 000 000. */
-  readonly keyCountMax?: number
+  readonly keyCountMax?: number | undefined
   /** The most bytes of outcomes that are kept for consumers that have not read them, 32 KiB … 1
    * PiB, in whole segments of a lane. Default 1 GiB: about ten million outcomes. */
-  readonly outcomeBytesMax?: number
+  readonly outcomeBytesMax?: number | undefined
   /** The time, for simulations and tests. Default: the system's clocks. */
-  readonly clock?: Clock
+  readonly clock?: Clock | undefined
   /** Randomness, for simulations. Default: the system's. */
-  readonly prng?: Prng
+  readonly prng?: Prng | undefined
   /** The disk of the queue, in place of the directory, for simulations. */
-  readonly disk?: Disk
+  readonly disk?: Disk | undefined
 }
 
-export interface EngineOptions extends Required<
+/** Every option has its value. */
+type Complete<T> = { readonly [K in keyof T]-?: Exclude<T[K], undefined> }
+
+export interface EngineOptions extends Complete<
   Omit<QueueOptions, 'disk' | 'transports' | 'scheduler' | 'retry' | 'limits' | 'shaping'>
 > {
   readonly retry: CurrentPolicy

@@ -19,13 +19,13 @@ export interface OutcomesRequest {
   /** Name of the consumer, 1 … 64 bytes. From its first call on the queue keeps its cursor and the
    * outcomes behind it, in all lives, until `forgetConsumer`. Default: no name; outcomes are
    * recorded while the iteration goes on. */
-  readonly consumer?: string
+  readonly consumer?: string | undefined
   /** Number of the first outcome. Default: the one behind the consumer's cursor; without a name,
    * the next one that happens. */
-  readonly from?: number
+  readonly from?: number | undefined
   /** The consumer acknowledges outcomes by `acknowledge` alone, and not by asking for the next one:
    * for a consumer behind a network. Default: false. */
-  readonly acknowledges?: boolean
+  readonly acknowledges?: boolean | undefined
   /** Ends the iteration. */
   readonly signal?: AbortSignal | undefined
 }
@@ -41,7 +41,7 @@ export interface OutcomeGap {
 
 export interface OutcomeBatchesRequest extends OutcomesRequest {
   /** The most items of a batch, 1 … 1000. Default 100. */
-  readonly max?: number
+  readonly max?: number | undefined
 }
 
 /** A misspelt `consumer` would be a reader that forgets, and whose program loses outcomes. */

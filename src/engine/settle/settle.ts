@@ -172,17 +172,20 @@ export class Settle {
     return false
   }
 
+  /** Messages of others than the caller's may be next. */
   #work(): void {
     const { life } = this.#parts
-    while (this.#workers < workersMax && this.#queue.length > 0) {
-      this.#workers++
-      life.run(
-        this.#settle(this.#queue.shift()!).finally(() => {
-          this.#workers--
-          if (!life.isOver) this.#work()
-        }),
-      )
-    }
+    life.guard(() => {
+      while (this.#workers < workersMax && this.#queue.length > 0) {
+        this.#workers++
+        life.run(
+          this.#settle(this.#queue.shift()!).finally(() => {
+            this.#workers--
+            if (!life.isOver) this.#work()
+          }),
+        )
+      }
+    })
   }
 
   /** A message that cannot be read or composed now is settled again later. */

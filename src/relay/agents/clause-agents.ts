@@ -5,8 +5,8 @@
  * it is returned.
  * @see ZMailer manual, Scheduler: command, user, group, idlemax, overfeed, bychannel */
 import { access, constants } from 'node:fs/promises'
-import { isAbsolute, join } from 'node:path'
-import { checkOptionNames, type OptionNames } from '../../base/options.js'
+import { isAbsolute, join, resolve } from 'node:path'
+import { checkOptionNames, textOption, type OptionNames } from '../../base/options.js'
 import { thrownText } from '../../base/realms.js'
 import type { Transport } from '../../delivery/transport.js'
 import { WaybillError } from '../../errors.js'
@@ -25,11 +25,11 @@ export interface ClauseAgentsOptions {
   /** Where programs are that are not named by an absolute path ($MAILBIN/ta). */
   readonly directory: string
   /** Agents started in a second, all together (-R). Default 20. */
-  readonly startsPerSecondMax?: number
+  readonly startsPerSecondMax?: number | undefined
   /** Descriptors of each agent (-N). Default: as many as this process. */
-  readonly fileCountMax?: number
+  readonly fileCountMax?: number | undefined
   /** Agents may run as root. Default false. */
-  readonly allowsRoot?: boolean
+  readonly allowsRoot?: boolean | undefined
 }
 
 const optionNames: OptionNames<ClauseAgentsOptions> = {
@@ -52,7 +52,7 @@ export class ClauseAgents {
   /** @throws WaybillError OPTION_INVALID */
   constructor(options: ClauseAgentsOptions) {
     checkOptionNames(options, optionNames)
-    this.#options = options
+    this.#options = { ...options, directory: resolve(textOption('directory', options.directory)) }
     this.#pools = new AgentPools({ startsPerSecondMax: options.startsPerSecondMax ?? startsPerSecondDefault })
   }
 

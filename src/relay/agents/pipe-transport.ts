@@ -1,5 +1,6 @@
 /** A transport that hands mail to programs: one command, and a pool of its agents. */
-import { checkOptionNames, integerOption, type OptionNames } from '../../base/options.js'
+import { resolve } from 'node:path'
+import { checkOptionNames, integerOption, textOption, type OptionNames } from '../../base/options.js'
 import type { DeliveryRequest, DeliveryResult, Transport } from '../../delivery/transport.js'
 import { WaybillError } from '../../errors.js'
 import { commandWords } from '../../policy/command-words.js'
@@ -11,31 +12,31 @@ export interface PipeOptions {
   /** The agent's command line, without a shell, or its words: a program in PATH, or a path. */
   readonly command: string | readonly string[]
   /** Name of the transport in requests. Default 'pipe'. */
-  readonly channel?: string
+  readonly channel?: string | undefined
   /** The most agents at once, 1 … 10 000. Default 20. */
-  readonly agentCountMax?: number
+  readonly agentCountMax?: number | undefined
   /** How many more requests an agent gets before it has reported the first, 0 … 1000. Default 0. */
-  readonly overfeed?: number
+  readonly overfeed?: number | undefined
   /** An agent that has had nothing to do for so long is ended, milliseconds, 1 … a day.
    * Default 3 minutes. */
-  readonly idleMs?: number
+  readonly idleMs?: number | undefined
   /** An agent without a report for so long is killed, milliseconds, 1 … a day. Default 1000 s, as
    * in Postfix (command_time_limit). */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** Agents started in a second, 1 … 1000. Default 20. */
-  readonly startsPerSecondMax?: number
+  readonly startsPerSecondMax?: number | undefined
   /** Descriptors that an agent may have, 3 … 1 048 576. Default: as many as this process. */
-  readonly fileCountMax?: number
+  readonly fileCountMax?: number | undefined
   /** User and group of agents, names or numbers, where this process is root. Default: nobody,
    * never root. */
-  readonly user?: string
-  readonly group?: string
+  readonly user?: string | undefined
+  readonly group?: string | undefined
   /** Agents may run as root. Default false. */
-  readonly allowsRoot?: boolean
+  readonly allowsRoot?: boolean | undefined
   /** The agents' working directory. Default: that of this process. */
-  readonly directory?: string
+  readonly directory?: string | undefined
   /** The agents' environment. Default: PATH alone. */
-  readonly environment?: Readonly<Record<string, string>>
+  readonly environment?: Readonly<Record<string, string>> | undefined
 }
 
 const names: OptionNames<PipeOptions> = {
@@ -95,7 +96,7 @@ function checkedPool(options: PipeOptions): PoolOptions {
       account: undefined,
       fileCountMax:
         fileCountMax === undefined ? undefined : integerOption('fileCountMax', fileCountMax, 3, 1_048_576),
-      directory,
+      directory: directory === undefined ? undefined : resolve(textOption('directory', directory)),
       environment,
       timeoutMs: integerOption('timeoutMs', options.timeoutMs ?? agentTimeoutMs, 1, dayMs),
     },

@@ -29,9 +29,9 @@ export type DkimSigns = (recipients: readonly string[]) => boolean
 
 /** @returns undefined without keys @throws WaybillError OPTION_INVALID */
 export function signerOf(options: {
-  readonly dkim?: readonly DkimKey[]
-  readonly dkimSigns?: DkimSigns
-  readonly clock?: Clock
+  readonly dkim?: readonly DkimKey[] | undefined
+  readonly dkimSigns?: DkimSigns | undefined
+  readonly clock?: Clock | undefined
 }): DkimSigner | undefined {
   const { dkim, dkimSigns = () => true, clock = systemClock } = options
   return dkim === undefined ? undefined : new DkimSigner(dkimKeysOf(dkim), dkimSigns, clock)

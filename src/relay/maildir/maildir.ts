@@ -39,13 +39,13 @@ export interface MaildirOptions {
   /** Where the mailboxes are; made when it is not there. */
   readonly directory: string
   /** Last part of file names; default: the machine's name. */
-  readonly hostname?: string
+  readonly hostname?: string | undefined
   /** Delimiters of extensions: mail for `ada+lists@example.com` goes to the mailbox of
    * `ada@example.com` unless it has a separate one. Some of + - _ = . and similar ones. Default:
    * none.
    * @see Postfix recipient_delimiter */
-  readonly recipientDelimiter?: string
-  readonly clock?: Clock
+  readonly recipientDelimiter?: string | undefined
+  readonly clock?: Clock | undefined
 }
 
 /** Nobody but this transport may write a name of its form. Data is kept as accepted: with the CRLF
@@ -85,7 +85,7 @@ class Maildirs {
       throw new WaybillError('OPTION_INVALID', `expected ${delimitersWanted}`, {
         option: 'recipientDelimiter',
       })
-    this.#directory = options.directory
+    this.#directory = resolve(options.directory)
     this.#recipientDelimiter = recipientDelimiter
     this.#host = (options.hostname ?? hostname()).replace(/[^\w.-]/g, '-') || 'localhost'
     this.#openedAtMs = (options.clock ?? systemClock).wallMs()

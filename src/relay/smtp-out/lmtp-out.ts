@@ -17,9 +17,9 @@ export interface LmtpTransportOptions extends Omit<SmtpTransportOptions, 'auth' 
   /** Unix socket of the server for all mail, an absolute path of at most 107 bytes without a space.
    * Without it and `host`, mail goes to the nexthop: `unix:` and such a path, or `host`,
    * `host:port` or `[address]:port`, each also with `inet:` before it. */
-  readonly path?: string
+  readonly path?: string | undefined
   /** Default 24. */
-  readonly port?: number
+  readonly port?: number | undefined
 }
 
 /** What the kernel takes, without the octet that ends it. @see unix(7) */

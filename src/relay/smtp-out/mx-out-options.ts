@@ -16,36 +16,36 @@ export const mxTlsWays = ['none', 'opportunistic'] as const
 
 export interface MxTransportOptions extends Omit<SmtpTransportOptions, 'host' | 'tls' | 'auth'> {
   /** The port of all servers, where the nexthop names none. Default 25. */
-  readonly port?: number
+  readonly port?: number | undefined
   /** As `tls` of `smtpTransport`. Default: `opportunistic`, decided for each server. */
-  readonly tls?: (typeof mxTlsWays)[number]
+  readonly tls?: (typeof mxTlsWays)[number] | undefined
   /** The addresses at which this relay takes mail: a mail host with one of them is this relay.
    * Default: none; then a mail host is compared with `hostname` alone.
    * @see Postfix inet_interfaces */
-  readonly listeners?: OwnServers['listeners']
+  readonly listeners?: OwnServers['listeners'] | undefined
   /** Asks domains for their MTA-STS policy (RFC 8461), in the DNS and over HTTPS. With a policy
    * that says `enforce`, mail goes to mail hosts that the policy names, over TLS with a
    * certificate for the name of the host, or waits. A line of `tlsPolicy` comes first. `waybill
    * serve` gives an object that its transports share. Default: false. */
-  readonly mtaSts?: boolean | MtaSts
+  readonly mtaSts?: boolean | MtaSts | undefined
   /** Looks for the TLSA records of mail hosts (RFC 7672). A host with usable records gets mail only
    * over TLS with the peer that they name. A host with other records gets mail only over TLS. Every
    * other host, and a host in a zone without DNSSEC, is treated as without this option. A line of
    * `tlsPolicy` comes first, and these records come before an MTA-STS policy. The DNS is then asked
    * through `daneServers`, and `resolver` is refused. Default: false.
    * @see Postfix smtp_tls_security_level = dane */
-  readonly dane?: boolean
+  readonly dane?: boolean | undefined
   /** Up to three resolvers that validate DNSSEC, each `ADDRESS` or `ADDRESS:PORT`. Their answers
    * are trusted, so no one else may write on the path to them. Default: those of
    * /etc/resolv.conf that are on this machine. */
-  readonly daneServers?: readonly string[]
+  readonly daneServers?: readonly string[] | undefined
   /** Asks the DNS. Default: the system's DNS, not /etc/hosts. A question that fails rejects with a
    * code of Node's `dns`; `ENODATA` and `ENOTFOUND` alone mean that there is no such record. */
-  readonly resolver?: MxResolver
+  readonly resolver?: MxResolver | undefined
   /** How long a question to the DNS may take, milliseconds. Default 30 000. */
-  readonly lookupTimeoutMs?: number
+  readonly lookupTimeoutMs?: number | undefined
   /** Chooses among mail hosts of equal preference. */
-  readonly prng?: Prng
+  readonly prng?: Prng | undefined
 }
 
 // Servers are found by the DNS, and no login is for all of them.

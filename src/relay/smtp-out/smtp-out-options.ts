@@ -33,84 +33,86 @@ export const tlsWays = ['none', 'opportunistic', 'required', 'implicit'] as cons
 export interface SmtpTransportOptions {
   /** Server for all mail; without it, mail goes to the nexthop, `host` or `host:port` or
    * `[address]:port`. */
-  readonly host?: string
+  readonly host?: string | undefined
   /** Default 25 (465 with implicit TLS). */
-  readonly port?: number
+  readonly port?: number | undefined
   /** Our name in EHLO; default: the machine's name. */
-  readonly hostname?: string
+  readonly hostname?: string | undefined
   /** `opportunistic` (default): encrypted if the server offers it, without a check of its name. A
    * failed handshake defers a message's first attempt; later attempts use plaintext, except where
    * `tlsOptions` ask for a certificate that verifies. Such a plaintext connection is used again by
    * such attempts alone. `required`: STARTTLS with a certificate that verifies. `implicit`: the
    * same from the first byte. Neither ever falls back. `none`: never encrypted.
    * @see Postfix TLS_README, security level "may" */
-  readonly tls?: (typeof tlsWays)[number]
+  readonly tls?: (typeof tlsWays)[number] | undefined
   /** Further options for `tls.connect`. */
-  readonly tlsOptions?: ConnectionOptions
+  readonly tlsOptions?: ConnectionOptions | undefined
   /** The TLS of some destinations, in place of `tls`. A destination is known by its nexthop, or by
    * `host` and `port` where these are set. With implicit TLS a line says which certificate the
    * server must show. Default: none.
    * @see Postfix smtp_tls_policy_maps */
-  readonly tlsPolicy?: readonly TlsPolicyLine[]
+  readonly tlsPolicy?: readonly TlsPolicyLine[] | undefined
   /** The login at the server. It is sent only over verified TLS: `required`, `implicit`, and the
    * levels `verify` and `secure` of `tlsPolicy`. */
-  readonly auth?: { readonly user: string; readonly pass: string }
+  readonly auth?: { readonly user: string; readonly pass: string } | undefined
   /** How long a connection may take to open, milliseconds; with implicit TLS, its handshake too.
    * Default 30 000. */
-  readonly connectTimeoutMs?: number
+  readonly connectTimeoutMs?: number | undefined
   /** How long the greeting may take, and again a handshake behind STARTTLS, milliseconds. Default
    * 300 000.
    * RFC 5321 §4.5.3.2.1
    * @see Postfix smtp_helo_timeout, smtp_starttls_timeout */
-  readonly greetingTimeoutMs?: number
+  readonly greetingTimeoutMs?: number | undefined
   /** How long a server may send nothing before the connection is given up, milliseconds; twice as
    * long for the answer to the message. Default 300 000. If set, it is the default of the six
    * options below. */
-  readonly silenceTimeoutMs?: number
+  readonly silenceTimeoutMs?: number | undefined
   /** How long the reply to EHLO may take, milliseconds. Default 300 000.
    * @see Postfix smtp_helo_timeout */
-  readonly heloTimeoutMs?: number
+  readonly heloTimeoutMs?: number | undefined
   /** For the reply to MAIL FROM, milliseconds. Default 300 000. @see Postfix smtp_mail_timeout */
-  readonly mailTimeoutMs?: number
+  readonly mailTimeoutMs?: number | undefined
   /** For the reply to RCPT TO, milliseconds. Default 300 000. @see Postfix smtp_rcpt_timeout */
-  readonly rcptTimeoutMs?: number
+  readonly rcptTimeoutMs?: number | undefined
   /** For the reply to DATA, milliseconds. Default 120 000. @see Postfix smtp_data_init_timeout */
-  readonly dataInitTimeoutMs?: number
+  readonly dataInitTimeoutMs?: number | undefined
   /** How long a server may take no octet of the data, milliseconds. Default 180 000.
    * @see Postfix smtp_data_xfer_timeout */
-  readonly dataXferTimeoutMs?: number
+  readonly dataXferTimeoutMs?: number | undefined
   /** For the reply to the end of the data, milliseconds. Default 600 000: a server whose answer
    * comes too late has delivered the message, and gets it again.
    * @see Postfix smtp_data_done_timeout */
-  readonly dataDoneTimeoutMs?: number
-  readonly connectionReuse?: {
-    /** How long an unused connection is kept, milliseconds; 0: no connection is used again. Default
-     * 2000. */
-    readonly idleMs?: number
-    /** The most messages over one connection. Default 1000. */
-    readonly messagesMax?: number
-  }
+  readonly dataDoneTimeoutMs?: number | undefined
+  readonly connectionReuse?:
+    | {
+        /** How long an unused connection is kept, milliseconds; 0: no connection is used again.
+         * Default 2000. */
+        readonly idleMs?: number | undefined
+        /** The most messages over one connection. Default 1000. */
+        readonly messagesMax?: number | undefined
+      }
+    | undefined
   /** The most open connections; further attempts wait. Default 200. The scheduler's limits
    * should be lower. */
-  readonly connectionsMax?: number
+  readonly connectionsMax?: number | undefined
   /** The addresses of this machine that connections come from: one of IPv4, one of IPv6, or one of
    * each; `0.0.0.0` and `::` stand for any address of their family. A family without an address
    * here is not used: mail for a server that has addresses of that family alone waits, with 4.4.4.
    * IPv6 is tried first where a server is named. Default: the system's choice.
    * @see Postfix smtp_bind_address, smtp_bind_address6, inet_protocols */
-  readonly sourceAddresses?: readonly string[]
+  readonly sourceAddresses?: readonly string[] | undefined
   /** Keys that sign mail as it leaves (DKIM, RFC 6376), anew at every attempt; the queue holds mail
    * as it was submitted. The domain of the one address in the From field chooses the keys, or the
    * nearest domain above it that has one. A domain has up to one RSA key and one Ed25519 key, and
    * both sign. Mail without such an author is not signed. Default: none. */
-  readonly dkim?: readonly DkimKey[]
+  readonly dkim?: readonly DkimKey[] | undefined
   /** Decides whether an attempt is signed, by its recipients. Default: every attempt. A server that
    * takes mail from strangers should pass it on as it came. */
-  readonly dkimSigns?: DkimSigns
+  readonly dkimSigns?: DkimSigns | undefined
   /** Gets the commands and replies of each transaction, when it has ended, with the message's id:
    * without the data of messages, and without logins. Default: none. */
-  readonly onConversation?: (id: string, conversation: Conversation) => void
-  readonly clock?: Clock
+  readonly onConversation?: ((id: string, conversation: Conversation) => void) | undefined
+  readonly clock?: Clock | undefined
 }
 
 const timeouts = [

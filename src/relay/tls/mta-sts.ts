@@ -20,21 +20,21 @@ const refreshMs = 86_400_000
 
 export interface MtaStsOptions {
   /** As of `mxTransport`. */
-  readonly resolver?: MxResolver
-  readonly clock?: Clock
+  readonly resolver?: MxResolver | undefined
+  readonly clock?: Clock | undefined
   /** Milliseconds for record and policy together; default 10 000. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** Bound of remembered policies, and of asked domains; default 10 000; the least recently used
    * one is dropped. */
-  readonly domainsMax?: number
+  readonly domainsMax?: number | undefined
   /** Characters of the names in those policies, all together; default 8 Mi: one policy
    * may have 64 KiB. */
-  readonly charactersMax?: number
+  readonly charactersMax?: number | undefined
   /** As of `mxTransport`. Web servers are reached over the families of these; from which address is
    * nothing to them. */
   readonly sourceAddresses?: readonly string[] | undefined
   /** For tests. */
-  readonly web?: StsWeb
+  readonly web?: StsWeb | undefined
 }
 
 /** The addresses of one family wait so long for those of the other: a server that does not answer

@@ -141,7 +141,7 @@ export interface Workload {
 
 export const kibibyte = 1024
 
-export const smallSegments: Pick<Required<Setup>, 'segmentBytes' | 'laneSegmentBytes'> = {
+export const smallSegments: { readonly segmentBytes: number; readonly laneSegmentBytes: number } = {
   segmentBytes: 32 * kibibyte,
   laneSegmentBytes: 32 * kibibyte,
 }
