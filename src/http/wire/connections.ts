@@ -2,7 +2,8 @@
  * Invariant: there are at most `countMax`. One too many takes the place of the one that has been
  * idle for longest, and is dropped itself when all others have a request under way. A client that
  * sends its next request before it has the answer to the one before is dropped: each costs it a
- * turn. */
+ * turn. So is one that is silent, except while it waits for us. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server, Socket } from 'node:net'
 
 export class Connections {
@@ -10,6 +11,7 @@ export class Connections {
   readonly #all = new Map<string, Socket>()
   /** Without a request under way, the longest first. */
   readonly #idle = new Set<string>()
+  readonly #underWay = new Map<string, Exchange>()
 
   constructor(countMax: number) {
     this.#countMax = countMax
@@ -21,23 +23,37 @@ export class Connections {
 
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => this.#opened(socket))
+    server.on('timeout', (socket: Socket) => this.#silent(socket))
   }
 
   /** A request has come. @returns for `ends`; undefined when the connection was dropped for it */
-  begins(socket: Socket): string | undefined {
+  begins(request: IncomingMessage, response: ServerResponse): string | undefined {
+    const { socket } = request
     const key = keyOf(socket)
-    if (this.#idle.delete(key)) return key
+    if (this.#idle.delete(key)) {
+      this.#underWay.set(key, { request, response })
+      return key
+    }
     socket.destroy()
     return undefined
   }
 
   /** It is answered, or nobody waits for that any more. */
   ends(key: string): void {
+    this.#underWay.delete(key)
     if (this.#all.has(key)) this.#idle.add(key)
   }
 
   closeAll(): void {
     for (const socket of this.#all.values()) socket.destroy()
+  }
+
+  /** For as long as a silent client may be. A slow disk, a verb and a whole log that is verified
+   * take longer, and a client that was dropped meanwhile would not learn what it submitted. */
+  #silent(socket: Socket): void {
+    const exchange = this.#underWay.get(keyOf(socket))
+    if (exchange !== undefined && isOurTurn(exchange)) socket.setTimeout(socket.timeout ?? 0)
+    else socket.destroy()
   }
 
   #opened(socket: Socket): void {
@@ -55,5 +71,14 @@ export class Connections {
     this.#all.get(idlest ?? key)?.destroy()
   }
 }
+
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+/** Nothing that the client should send, or read, is missing. */
+const isOurTurn = ({ request, response }: Exchange): boolean =>
+  (request.complete || request.readableLength > 0) && response.writableLength === 0
 
 const keyOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
