@@ -329,6 +329,20 @@ describe.skipIf(!hasChromium)('the page', () => {
     })
   })
 
+  test('says that what is no token is not accepted, and takes another one', async () => {
+    await withRelay({}, async (_relay, origin) => {
+      for (const token of ['wbt_\u2026', 'wbt_a%20b']) {
+        const { page, end } = await openPage(browser, origin)
+        await page.goto(`${origin}/#token=${token}`)
+        await shows(page, 'This token is not accepted')
+        await page.getByLabel('Token').fill('wbt_%zz')
+        await page.getByRole('button', { name: 'Open' }).click()
+        await page.getByText('live', { exact: true }).waitFor()
+        await end()
+      }
+    })
+  })
+
   test('scrolls through ten million messages with a bounded document and bounded requests', async () => {
     await withRelay({ messageCount: 10_000_000 }, async (relay, origin) => {
       const { page, end } = await openPage(browser, origin)
