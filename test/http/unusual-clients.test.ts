@@ -1,8 +1,11 @@
 /** Clients that are right and unusual: libraries with habits, shells, proxies. */
 import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { Connections } from '../../src/http/wire/connections.js'
+import { listening } from '../../src/relay/listening.js'
 import { httpStage, type HttpStage } from './stage.js'
 
 const codeOf = async (answer: Response): Promise<unknown> => [
@@ -31,6 +34,30 @@ test('a request that takes longer than silence may last has its answer', async (
   const stage = await httpStage({ idleMs: 200, door: { submit: submit as never } })
   const answer = await stage.post('submit', '/v1/messages', mail)
   expect(answer.status).toBe(202)
+})
+
+test('a client that reads no answer is dropped, also when it had to wait for the first of it', async () => {
+  let begin = (): void => undefined
+  const begun = new Promise<void>((resolve) => (begin = resolve))
+  const server = createServer((_request, response) => {
+    void begun.then(() => response.end(large))
+  })
+  server.setTimeout(200)
+  const connections = new Connections(5)
+  connections.watch(server)
+  server.on('request', (request, response) => connections.begins(request, response))
+  const { port } = await listening(server, '127.0.0.1', 0)
+  onTestFinished(() => void server.close())
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await pause(1000)
+  expect(connections.count).toBe(1)
+  begin()
+  while (connections.count > 0) await pause(20)
+  let bytes = 0
+  socket.on('data', (piece: Buffer) => (bytes += piece.length))
+  await once(socket, 'close')
+  expect(bytes).toBeLessThan(large.length)
 })
 
 test('a client that stops within its body, or reads no answer, is dropped', async () => {

@@ -11,9 +11,8 @@ export function isDecodable(target: string): boolean {
   try {
     decodeURIComponent(target.slice(at))
     return true
-  } catch (error) {
-    if (error instanceof URIError) return false
-    throw error
+  } catch {
+    return false
   }
 }
 

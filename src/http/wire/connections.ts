@@ -52,8 +52,8 @@ export class Connections {
    * take longer, and a client that was dropped meanwhile would not learn what it submitted. */
   #silent(socket: Socket): void {
     const exchange = this.#underWay.get(keyOf(socket))
-    if (exchange !== undefined && isOurTurn(exchange)) socket.setTimeout(socket.timeout ?? 0)
-    else socket.destroy()
+    // The next octet that comes or goes begins the time anew.
+    if (exchange === undefined || !isOurTurn(exchange)) socket.destroy()
   }
 
   #opened(socket: Socket): void {
