@@ -338,6 +338,7 @@ describe.skipIf(!hasChromium)('the page', () => {
         await page.getByLabel('Token').fill('wbt_%zz')
         await page.getByRole('button', { name: 'Open' }).click()
         await page.getByText('live', { exact: true }).waitFor()
+        expect(await page.getByLabel('Token').count()).toBe(0)
         await end()
       }
     })
