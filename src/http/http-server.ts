@@ -20,7 +20,7 @@ import { operationRoutes } from './api/operation-routes.js'
 import type { Operations } from './api/operations.js'
 import { outcomeRoutes } from './api/outcome-routes.js'
 import { queueRoutes } from './api/queue-routes.js'
-import { typedQuery } from './api/query.js'
+import { isDecodable, typedQuery } from './api/query.js'
 import type { ApiParts, ApiRequest, Route, SubmitDoor } from './api/route.js'
 import { components } from './api/schemas.js'
 import { submitRoutes } from './api/submit-routes.js'
@@ -28,7 +28,7 @@ import type { Inspect } from './inspection/orders.js'
 import { Views } from './content/views.js'
 import type { Figures } from './figures/figures.js'
 import type { QueuePlace } from './figures/queues.js'
-import { checkCoding } from './wire/body-coding.js'
+import { checkCoding, forgetTypeOfNothing } from './wire/body-coding.js'
 import { BodyBudget } from './wire/body-budget.js'
 import { Connections } from './wire/connections.js'
 import { EventStreams } from './wire/event-streams.js'
@@ -216,12 +216,13 @@ class HttpServer {
       this.#refuse(new ProblemError('NOT_FOUND', nothingHere), reply),
     )
     app.addHook('onRequest', (request, reply, done) => {
-      const { method, socket } = request.raw
-      const key = this.#connections.begins(socket, method !== 'GET' && method !== 'HEAD')
+      const key = this.#connections.begins(request.raw, reply.raw)
       if (key === undefined) return void reply.hijack()
       reply.raw.once('close', () => this.#connections.ends(key))
       // Before its body is read: it would be parsed, outside the budget.
       if (request.is404) done(new ProblemError('NOT_FOUND', nothingHere))
+      else if (!isDecodable(request.raw.url ?? ''))
+        done(new ProblemError('REQUEST_INVALID', 'the query is not UTF-8 in percent-encoding'))
       else done()
     })
     app.addHook('onSend', (_request, reply, _payload, done) => {
@@ -257,7 +258,8 @@ class HttpServer {
       },
       onRequest: (request, reply, done) => {
         if (scope !== 'none') this.#admit(request, scope)
-        if (body !== undefined) checkCoding(request.headers, Object.keys(body))
+        if (body === undefined) forgetTypeOfNothing(request.raw.headers)
+        else checkCoding(request.headers, Object.keys(body))
         if (body !== undefined) this.#bodies.reserve(request, reply, jsonBytesMax)
         reply.header('cache-control', 'no-store')
         done()

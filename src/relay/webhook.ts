@@ -43,6 +43,8 @@ export interface WebhookTrouble {
   /** HTTP status; undefined: there was no answer. */
   readonly status: number | undefined
   readonly reason: string
+  /** Until the next request, milliseconds. */
+  readonly waitMs: number
   /** Requests with this batch so far. */
   readonly attempt: number
 }
@@ -66,29 +68,89 @@ const secretPattern = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 /** Posts until the signal is aborted, or this life of the queue is over.
  * @throws WaybillError by rejection: OPTION_INVALID; QUEUE_CRASHED at the end of the life */
 export async function postOutcomes(queue: OutcomeSource, options: WebhookOptions): Promise<void> {
-  const { keysNow, url, authorization, kinds, tags, batchMax, timeoutMs, retryMs } = checked(options)
+  const terms = checked(options)
+  const { kinds, tags, batchMax } = terms
   const { consumer = 'webhook', signal } = options
-  const tell = (trouble: WebhookTrouble | undefined): void =>
-    callOptionListener('onTrouble', () => options.onTrouble?.(trouble))
-  const isAborted = (): boolean => signal?.aborted === true
+  const posting = new Posting(terms, consumer, options)
   const request = { consumer, max: batchMax, ...(signal === undefined ? undefined : { signal }) }
   for await (const batch of queue.outcomeBatches(request)) {
     const data = batch.filter((item) => item.kind === 'gap' || (kinds.has(item.kind) && isTagged(item, tags)))
-    if (data.length === 0) continue
-    const message = messageOf(data, consumer)
-    for (let attempt = 1, waitMs = retryMs; ; attempt++, waitMs = Math.min(2 * waitMs, retryMsMax)) {
-      const trouble = await post({ url, keysNow, authorization, timeoutMs }, message, signal)
-      if (isAborted()) return
-      if (trouble === undefined) {
-        if (attempt > 1) tell(undefined)
-        break
-      }
-      tell({ ...trouble, attempt })
-      await sleep(waitMs * (0.75 + Math.random() / 2), undefined, { signal }).catch(ignoreAbort)
-      if (isAborted()) return
-    }
+    if (!(await posting.post(data))) return
   }
 }
+
+type Items = WebhookBody['data']
+type Answer = 'taken' | 'too large' | 'aborted'
+
+/** Requests to one receiver. */
+class Posting {
+  readonly #terms: ReturnType<typeof checked>
+  readonly #consumer: string
+  readonly #options: WebhookOptions
+  /** Items of a request. A receiver that says 413 halves it, one that takes a request adds one. */
+  #countMax: number
+  #isTroubled = false
+
+  constructor(terms: ReturnType<typeof checked>, consumer: string, options: WebhookOptions) {
+    this.#terms = terms
+    this.#consumer = consumer
+    this.#options = options
+    this.#countMax = terms.batchMax
+  }
+
+  /** @returns false when the signal has aborted */
+  async post(items: Items): Promise<boolean> {
+    for (let at = 0; at < items.length;) {
+      const part = items.slice(at, at + this.#countMax)
+      const answer = await this.#untilAnswered(part)
+      if (answer === 'aborted') return false
+      if (answer === 'taken') at += part.length
+      this.#countMax =
+        answer === 'taken' ? Math.min(this.#countMax + 1, this.#terms.batchMax) : Math.ceil(part.length / 2)
+    }
+    return true
+  }
+
+  async #untilAnswered(items: Items): Promise<Answer> {
+    const { signal } = this.#options
+    let message = messageOf(items, this.#consumer)
+    let shorter = items.length === 1 ? withoutRecipients(items[0]!) : undefined
+    for (let attempt = 1, waitMs = this.#terms.retryMs; ; attempt++) {
+      const trouble = await post(this.#terms, message, signal)
+      if (isAborted(signal)) return 'aborted'
+      if (trouble === undefined) {
+        if (this.#isTroubled) this.#tell(undefined)
+        return 'taken'
+      }
+      if (trouble.status === tooLarge && items.length > 1) return 'too large'
+      if (trouble.status === tooLarge && shorter !== undefined) {
+        message = messageOf([shorter], this.#consumer)
+        shorter = undefined
+        continue
+      }
+      const ownMs = Math.round(waitMs * (0.75 + Math.random() / 2))
+      const nextMs = Math.max(ownMs, trouble.waitMs)
+      waitMs = Math.min(2 * waitMs, retryMsMax)
+      this.#tell({ ...trouble, waitMs: nextMs, attempt })
+      await sleep(nextMs, undefined, { signal }).catch(ignoreAbort)
+      if (isAborted(signal)) return 'aborted'
+    }
+  }
+
+  #tell(trouble: WebhookTrouble | undefined): void {
+    this.#isTroubled = trouble !== undefined
+    callOptionListener('onTrouble', () => this.#options.onTrouble?.(trouble))
+  }
+}
+
+const isAborted = (signal: AbortSignal | undefined): boolean => signal?.aborted === true
+
+/** HTTP status: the request is larger than the receiver takes. */
+const tooLarge = 413
+
+/** As the queue keeps one whose recipients are too many. @returns undefined: it has none */
+const withoutRecipients = (item: QueueOutcome | OutcomeGap): QueueOutcome | undefined =>
+  item.kind === 'gap' || item.recipients.length === 0 ? undefined : { ...item, recipients: [] }
 
 /** @throws WaybillError OPTION_INVALID */
 export function checkWebhookOptions(options: WebhookOptions): void {
@@ -233,14 +295,24 @@ async function post(
     })
     end()
     await response.body?.cancel()
+    const { status } = response
     if (response.ok) return undefined
-    return { status: response.status, reason: `the receiver answered ${response.status}` }
+    const asked = response.headers.get('retry-after')
+    return { status, reason: `the receiver answered ${status}`, waitMs: retryAfterMs(asked, Date.now()) }
   } catch (error) {
     const reason = timeout.aborted ? `no answer within ${timeoutMs} ms` : reasonOf(error)
-    return { status: undefined, reason }
+    return { status: undefined, reason, waitMs: 0 }
   } finally {
     end()
   }
+}
+
+const retryAfterMsMax = 3_600_000
+
+/** The wait that an answer asks for. @param text of the header: seconds, or a date (RFC 9110) */
+export function retryAfterMs(text: string | null, nowMs: number): number {
+  const asked = /^\d{1,9}$/.test(text ?? '') ? Number(text) * 1000 : Date.parse(text ?? '') - nowMs
+  return Number.isNaN(asked) ? 0 : Math.min(Math.max(asked, 0), retryAfterMsMax)
 }
 
 /** Aborts behind one more look at the network: timers run before it, and an answer that came while

@@ -30,6 +30,8 @@ export interface FakeRelay {
   readonly port: number
   /** Pages of messages that were asked for. */
   readonly askedCount: () => number
+  /** Event streams that are open. */
+  readonly streamCount: () => number
   close(): void
 }
 
@@ -129,6 +131,7 @@ const plainQueues: Queues = {
 
 export async function fakeRelay(options: FakeRelayOptions): Promise<FakeRelay> {
   let asked = 0
+  let streams = 0
   const { messageCount, messageAt = plainMessage } = options
   const json = (response: ServerResponse, value: unknown, status = 200): void => {
     response.writeHead(status, {
@@ -138,6 +141,8 @@ export async function fakeRelay(options: FakeRelayOptions): Promise<FakeRelay> {
   }
   const events = (response: ServerResponse): ((name: string, value: unknown) => void) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
+    streams++
+    response.on('close', () => streams--)
     return (name, value) => void response.write(`event: ${name}\ndata: ${JSON.stringify(value)}\n\n`)
   }
   const operations = new Map<string, object>()
@@ -290,6 +295,7 @@ export async function fakeRelay(options: FakeRelayOptions): Promise<FakeRelay> {
   return {
     port: (server.address() as AddressInfo).port,
     askedCount: () => asked,
+    streamCount: () => streams,
     close: () => {
       server.close()
       server.closeAllConnections()

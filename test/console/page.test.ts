@@ -309,6 +309,41 @@ describe.skipIf(!hasChromium)('the page', () => {
     })
   })
 
+  test('has no stream while nobody sees it, and is live again when somebody does', async () => {
+    await withRelay({}, async (relay, origin) => {
+      const { page, end } = await openPage(browser, origin)
+      const turn = (state: string): Promise<unknown> =>
+        page.evaluate(`
+          Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
+          document.dispatchEvent(new Event('visibilitychange'))`)
+      await page.goto(`${origin}/#/now`)
+      await page.getByText('live', { exact: true }).waitFor()
+      // The figures, and the newest outcomes.
+      await expect.poll(relay.streamCount).toBe(2)
+      await turn('hidden')
+      await expect.poll(relay.streamCount).toBe(0)
+      await turn('visible')
+      await page.getByText('live', { exact: true }).waitFor()
+      await expect.poll(relay.streamCount).toBe(2)
+      await end()
+    })
+  })
+
+  test('says that what is no token is not accepted, and takes another one', async () => {
+    await withRelay({}, async (_relay, origin) => {
+      for (const token of ['wbt_\u2026', 'wbt_a%20b']) {
+        const { page, end } = await openPage(browser, origin)
+        await page.goto(`${origin}/#token=${token}`)
+        await shows(page, 'This token is not accepted')
+        await page.getByLabel('Token').fill('wbt_%zz')
+        await page.getByRole('button', { name: 'Open' }).click()
+        await page.getByText('live', { exact: true }).waitFor()
+        expect(await page.getByLabel('Token').count()).toBe(0)
+        await end()
+      }
+    })
+  })
+
   test('scrolls through ten million messages with a bounded document and bounded requests', async () => {
     await withRelay({ messageCount: 10_000_000 }, async (relay, origin) => {
       const { page, end } = await openPage(browser, origin)

@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import {
   checkWebhookOptions,
   postOutcomes,
+  retryAfterMs,
   type WebhookBody,
   type WebhookOptions,
   type WebhookTrouble,
@@ -22,8 +23,12 @@ interface Posted {
   readonly body: WebhookBody
 }
 
-/** @param answer the status for the n-th request; undefined: none is given */
-async function receiver(answer: (n: number) => number | undefined) {
+/** @param answer the status for the n-th request; undefined: none is given
+ * @param headers of each answer */
+async function receiver(
+  answer: (n: number, text: string) => number | undefined,
+  headers: Record<string, string> = { location: '/elsewhere' },
+) {
   const posted: Posted[] = []
   const server: Server = createServer((request, response) => {
     let text = ''
@@ -31,8 +36,8 @@ async function receiver(answer: (n: number) => number | undefined) {
     request.on('data', (piece: string) => (text += piece))
     request.on('end', () => {
       posted.push({ headers: request.headers, text, body: JSON.parse(text) as WebhookBody })
-      const status = answer(posted.length)
-      if (status !== undefined) response.writeHead(status, { location: '/elsewhere' }).end('text')
+      const status = answer(posted.length, text)
+      if (status !== undefined) response.writeHead(status, headers).end('text')
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -94,7 +99,12 @@ test.each([
         'webhook_2-2',
         'webhook_3-3',
       ])
-      expect(troubles).toEqual([{ status, reason, attempt: 1 }, { status, reason, attempt: 2 }, undefined])
+      const waitMs = expect.any(Number) as number
+      expect(troubles).toEqual([
+        { status, reason, waitMs, attempt: 1 },
+        { status, reason, waitMs, attempt: 2 },
+        undefined,
+      ])
     })
   },
 )
@@ -196,6 +206,67 @@ test('a receiver that never answers delays no mail, and gets all of it in the ne
     await stage.until('all are posted', () => kindsOf(posted).length === 60)
     expect(kindsOf(posted).filter((kind) => kind === 'finished')).toHaveLength(20)
   })
+})
+
+test('a receiver whose requests have a bound gets fewer outcomes at once, each once and in order', async () => {
+  await real(async (stage) => {
+    await stage.open()
+    const taken: number[] = []
+    const { url } = await receiver((_, text) => {
+      const { data } = JSON.parse(text) as { data: { number: number }[] }
+      if (text.length > 2000) return 413
+      taken.push(...data.map(({ number }) => number))
+      return 200
+    })
+    const troubles: unknown[] = []
+    const webhook = posting(stage, { url, onTrouble: (trouble) => troubles.push(trouble) })
+    await webhook.isKnown()
+    await Promise.all(Array.from({ length: 20 }, () => stage.queue.submit(submission())))
+    await stage.until('all are taken', () => taken.length >= 60)
+    expect(taken).toEqual(Array.from({ length: 60 }, (_, i) => i + 1))
+    expect(troubles).toEqual([])
+  })
+})
+
+const many = Array.from({ length: 10 }, (_, i) => `someone-with-a-long-name-${i}@example.net`)
+
+test('an outcome that is too large alone comes without its recipients', async () => {
+  await real(async (stage) => {
+    await stage.open()
+    const { url, posted } = await receiver((_, text) => (text.length > 600 ? 413 : 200))
+    const webhook = posting(stage, { url, kinds: ['accepted', 'finished'] })
+    await webhook.isKnown()
+    await stage.queue.submit(submission(many))
+    await stage.until('its end is posted', () => kindsOf(posted).includes('finished'))
+    const [accepted] = posted.filter(({ text }) => text.length <= 600).flatMap(({ body }) => body.data)
+    expect(accepted).toMatchObject({ kind: 'accepted', recipients: [], recipientCount: 10 })
+  })
+})
+
+test('a receiver that is too busy says for how long it wants no request', async () => {
+  await real(async (stage) => {
+    await stage.open()
+    const { url, posted } = await receiver((n) => (n === 1 ? 429 : 200), { 'retry-after': '1' })
+    const waits: unknown[] = []
+    const webhook = posting(stage, { url, onTrouble: (trouble) => waits.push(trouble?.waitMs) })
+    await webhook.isKnown()
+    await stage.queue.submit(submission())
+    await stage.until('it is taken', () => waits.length >= 2)
+    expect(waits).toEqual([1000, undefined])
+    expect(posted[0]!.headers['webhook-id']).toBe(posted[1]!.headers['webhook-id'])
+  })
+})
+
+test.each([
+  ['120', 120_000],
+  ['0', 0],
+  ['999999', 3_600_000],
+  ['Mon, 30 Nov 2026 12:00:30 GMT', 30_000],
+  ['Mon, 30 Nov 2026 11:00:00 GMT', 0],
+  ['soon', 0],
+  [null, 0],
+])('Retry-After %s is a wait of %d ms', (text, waitMs) => {
+  expect(retryAfterMs(text, Date.UTC(2026, 10, 30, 12))).toBe(waitMs)
 })
 
 test('an answer that came while the program computed counts', async () => {

@@ -41,7 +41,7 @@ export function placeOf(fragment: string): Place {
 }
 
 /** A link that somebody has cut shows what is left of it. */
-function decoded(text: string): string {
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

@@ -2,6 +2,7 @@
  * Invariant: the token is kept in this tab alone, and goes nowhere but in a header to the
  * page's own origin. */
 import type { ProblemDetails, Session } from '../facts/api.js'
+import { decoded } from '../facts/place.js'
 import { EventStream, type StreamEvent } from '../facts/event-stream.js'
 
 /** A request that failed, with the relay's code, or `UNREACHABLE`. */
@@ -16,6 +17,9 @@ export class ApiError extends Error {
 
 const tokenKey = 'waybill-token'
 
+/** No header may have another character, and a request with one is not even made. */
+const tokenPattern = /^[!-~]+$/
+
 export class Client {
   /** The token was refused: it is missing, wrong or expired. */
   onRefused: (problem: ProblemDetails) => void = () => undefined
@@ -24,7 +28,7 @@ export class Client {
   takeToken(): void {
     const [, token, rest = ''] = /^#token=([^&]+)&?(.*)$/.exec(location.hash) ?? []
     if (token === undefined) return
-    this.keepToken(decodeURIComponent(token))
+    this.keepToken(decoded(token))
     history.replaceState(null, '', `${location.pathname}#${rest}`)
   }
 
@@ -91,6 +95,7 @@ export class Client {
 
   async #asked(path: string, init: RequestInit): Promise<Response> {
     const token = sessionStorage.getItem(tokenKey)
+    if (token !== null && !tokenPattern.test(token)) throw this.#failed(notAToken)
     const headers = {
       ...(init.headers as Record<string, string> | undefined),
       ...(token === null ? undefined : { authorization: `Bearer ${token}` }),
@@ -104,6 +109,12 @@ export class Client {
     if (problem.status === 401) this.onRefused(problem)
     return new ApiError(problem)
   }
+}
+
+const notAToken: ProblemDetails = {
+  status: 401,
+  code: 'TOKEN_INVALID',
+  title: 'It has a blank, or a character that is in no token.',
 }
 
 /** @throws ApiError, or that the request was aborted */

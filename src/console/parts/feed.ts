@@ -1,6 +1,7 @@
 /** The live figures, and the rates of the last minutes and of the last day.
  * Invariant: what is shown as live is at most `silenceMs` old. When the relay goes away, the feed
- * says so and asks again until the relay is back. */
+ * says so and asks again until the relay is back. A page that nobody sees has no stream: a browser
+ * keeps six connections to a relay for all its tabs, and the seventh would show nothing. */
 import type { Figures, Rates } from '../facts/api.js'
 import { kinds, noSeries, seriesOf, type Series } from '../facts/series.js'
 import { ApiError, isAbort, type Client } from './client.js'
@@ -53,6 +54,7 @@ export class Feed {
 
   async #keep(stopped: AbortSignal): Promise<void> {
     for (let retryMs = retryMsMin; !stopped.aborted; retryMs = Math.min(2 * retryMs, retryMsMax)) {
+      await seen(stopped)
       try {
         await this.#listen(stopped, () => (retryMs = retryMsMin))
       } catch (error) {
@@ -68,7 +70,12 @@ export class Feed {
   async #listen(stopped: AbortSignal, onEvent: () => void): Promise<void> {
     const silence = new AbortController()
     let timer = setTimeout(() => silence.abort(), silenceMs)
-    const signal = AbortSignal.any([stopped, silence.signal])
+    const hidden = new AbortController()
+    const look = (): void => {
+      if (!isSeen()) hidden.abort()
+    }
+    document.addEventListener('visibilitychange', look)
+    const signal = AbortSignal.any([stopped, silence.signal, hidden.signal])
     try {
       this.minutes = seriesOf(await this.#client.get<Rates>('/v1/rates?span=minutes', signal))
       for await (const { name, data } of this.#client.stream('/v1/queue/stream?destinations=100', signal)) {
@@ -77,8 +84,13 @@ export class Feed {
         onEvent()
         if (name === 'figures') this.#take(JSON.parse(data) as Figures)
       }
+    } catch (error) {
+      if (!hidden.signal.aborted) throw error
+      this.connection = { kind: 'connecting' }
+      this.#changed()
     } finally {
       clearTimeout(timer)
+      document.removeEventListener('visibilitychange', look)
     }
   }
 
@@ -108,6 +120,7 @@ export class Feed {
 
   async #keepDay(stopped: AbortSignal): Promise<void> {
     while (!stopped.aborted) {
+      await seen(stopped)
       const rates = await this.#client.get<Rates>('/v1/rates?span=day', stopped).catch(() => undefined)
       if (rates !== undefined) {
         this.day = seriesOf(rates)
@@ -117,6 +130,23 @@ export class Feed {
       await pause(rates === undefined ? retryMsMax : dayPauseMs, stopped)
     }
   }
+}
+
+const isSeen = (): boolean => document.visibilityState === 'visible'
+
+/** Settles when somebody sees the page. */
+function seen(stopped: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (!isSeen() && !stopped.aborted) return
+      document.removeEventListener('visibilitychange', look)
+      stopped.removeEventListener('abort', look)
+      resolve()
+    }
+    document.addEventListener('visibilitychange', look)
+    stopped.addEventListener('abort', look)
+    look()
+  })
 }
 
 export function pause(ms: number, stopped: AbortSignal): Promise<void> {

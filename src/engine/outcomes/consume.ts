@@ -20,8 +20,8 @@ export interface OutcomesRequest {
    * outcomes behind it, in all lives, until `forgetConsumer`. Default: no name; outcomes are
    * recorded while the iteration goes on. */
   readonly consumer?: string | undefined
-  /** Number of the first outcome. Default: the one behind the consumer's cursor; without a name,
-   * the next one that happens. */
+  /** Number of the first outcome, at most the one behind the last that there is. Default: the one
+   * behind the consumer's cursor; without a name, the next one that happens. */
   readonly from?: number | undefined
   /** The consumer acknowledges outcomes by `acknowledge` alone, and not by asking for the next one:
    * for a consumer behind a network. Default: false. */
@@ -214,7 +214,16 @@ class Reading {
       })
     if (from !== undefined) integerOption('from', from, 1, Number.MAX_SAFE_INTEGER)
     life.check()
-    return new Reading(outcomes, life, await joined(outcomes, life, name), request, ended)
+    const isNew = consumerNamed(outcomes, name) === undefined
+    const consumer = await joined(outcomes, life, name)
+    try {
+      if (from !== undefined) await checkNumber(outcomes, life, 'from', from, 1)
+    } catch (error) {
+      consumer.isReading = false
+      if (isNew) outcomes.remove(consumer)
+      throw error
+    }
+    return new Reading(outcomes, life, consumer, request, ended)
   }
 
   get isAborted(): boolean {
@@ -323,6 +332,21 @@ export const statusOf = (outcomes: Outcomes): ConsumerStatus[] =>
     name !== undefined && isKept ? [{ name, cursor, last: outcomes.number }] : [],
   )
 
+/** A number that the queue has not come to is none that the consumer has seen: of another queue, or
+ * of a newer copy of this one. From there on nothing would come for long.
+ * @param least 0: of the last outcome that was seen, 1: of the one behind it
+ * @throws WaybillError OPTION_INVALID */
+async function checkNumber(
+  outcomes: Outcomes,
+  life: ConsumingLife,
+  option: string,
+  number: number,
+  least: 0 | 1,
+): Promise<void> {
+  await life.orEnd(outcomes.reaches(number - least))
+  integerOption(option, number, least, outcomes.number + least)
+}
+
 /** Acknowledges all outcomes up to this number. @returns false when there is no such consumer
  * @throws WaybillError OPTION_INVALID for a number that no outcome has */
 export async function acknowledge(
@@ -333,7 +357,7 @@ export async function acknowledge(
 ): Promise<boolean> {
   life.check()
   await life.orEnd(outcomes.restored)
-  integerOption('number', number, 0, outcomes.number)
+  await checkNumber(outcomes, life, 'number', number, 0)
   const consumer = consumerNamed(outcomes, name)
   if (consumer === undefined) return false
   outcomes.acknowledge(consumer, number)

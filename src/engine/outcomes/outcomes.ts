@@ -109,6 +109,14 @@ export class Outcomes {
   /** Settles when `restore` has ended. */
   readonly restored: Promise<void> = new Promise((resolve) => (this.#isRestored = resolve))
 
+  /** Settles when a number is there, or all that was durable is copied: numbers that consumers of
+   * the life before have seen come again by that. */
+  async reaches(number: number): Promise<void> {
+    const end = this.#options.journal.durableEnd
+    while (number > this.#number && this.#from < end && this.#copying !== undefined && !this.#isOver)
+      await Promise.race([this.#copying, this.change(this.#changeCount)])
+  }
+
   /** What is still copied for a last consumer that has gone: it comes to its end before another one
    * is added. undefined: nothing is. */
   get leftover(): Promise<void> | undefined {

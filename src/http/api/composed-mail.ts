@@ -3,6 +3,7 @@
  * Bcc is in the envelope and not in the header. */
 import { WaybillError } from '../../errors.js'
 import type { Submission } from '../../engine/accept/submission.js'
+import { checkContents } from './checked-contents.js'
 import { checkMailboxes, type Mailbox } from './checked-mailboxes.js'
 import { ProblemError } from '../wire/problem-details.js'
 import type { Schema } from './route.js'
@@ -70,6 +71,7 @@ export interface MailParts extends Terms {
   readonly bcc?: Mailboxes
   readonly replyTo?: Mailboxes
   readonly raw?: string
+  readonly attachments?: unknown
 }
 
 export interface ComposedMail extends Terms {
@@ -79,7 +81,8 @@ export interface ComposedMail extends Terms {
   readonly messageId?: string
 }
 
-/** @throws ProblemError REQUEST_INVALID; WaybillError ADDRESS_INVALID, RECIPIENTS_EMPTY */
+/** @throws ProblemError REQUEST_INVALID; WaybillError ADDRESS_INVALID, RECIPIENTS_EMPTY,
+ * OPTION_INVALID */
 export async function composed({
   hold,
   priority,
@@ -108,6 +111,7 @@ export async function composed({
     'envelope.from': envelope?.from,
     'envelope.to': envelope?.to,
   })
+  checkContents(mail.attachments)
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer')
   const message = new MailComposer({
     ...(mail as object),

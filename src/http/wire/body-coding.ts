@@ -1,4 +1,4 @@
-/** Decides how a body is decoded, by the header of its request. Pure.
+/** Decides how a body is decoded, by the header of its request.
  * Invariant: a body that would be read as something else than was sent is refused before it is
  * read. */
 import type { IncomingHttpHeaders } from 'node:http'
@@ -24,4 +24,11 @@ export function checkCoding(headers: IncomingHttpHeaders, taken: readonly string
   const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(type)?.[1]?.toLowerCase() ?? 'utf-8'
   if (!charsets.has(charset))
     throw new ProblemError('MEDIA_TYPE_UNKNOWN', `JSON is UTF-8: charset ${charset} is not taken here`)
+}
+
+/** Of a route without a body: clients have a type as a default for all their requests, and the
+ * framework would miss what it promises. */
+export function forgetTypeOfNothing(headers: IncomingHttpHeaders): void {
+  const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+  if (isEmpty) delete headers['content-type']
 }

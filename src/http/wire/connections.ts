@@ -2,7 +2,8 @@
  * Invariant: there are at most `countMax`. One too many takes the place of the one that has been
  * idle for longest, and is dropped itself when all others have a request under way. A client that
  * sends its next request before it has the answer to the one before is dropped: each costs it a
- * turn. */
+ * turn. So is one that is silent, except while it waits for us. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server, Socket } from 'node:net'
 
 export class Connections {
@@ -10,8 +11,7 @@ export class Connections {
   readonly #all = new Map<string, Socket>()
   /** Without a request under way, the longest first. */
   readonly #idle = new Set<string>()
-  /** With one under way that changes something. */
-  readonly #changing = new Set<string>()
+  readonly #underWay = new Map<string, Exchange>()
   #left: (() => void) | undefined
 
   constructor(countMax: number) {
@@ -24,14 +24,15 @@ export class Connections {
 
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => this.#opened(socket))
+    server.on('timeout', (socket: Socket) => this.#silent(socket))
   }
 
-  /** A request has come. @param changes its client would make it again without an answer
-   * @returns for `ends`; undefined when the connection was dropped for it */
-  begins(socket: Socket, changes: boolean): string | undefined {
+  /** A request has come. @returns for `ends`; undefined when the connection was dropped for it */
+  begins(request: IncomingMessage, response: ServerResponse): string | undefined {
+    const { socket } = request
     const key = keyOf(socket)
     if (this.#idle.delete(key)) {
-      if (changes) this.#changing.add(key)
+      this.#underWay.set(key, { request, response })
       return key
     }
     socket.destroy()
@@ -40,7 +41,7 @@ export class Connections {
 
   /** It is answered, or nobody waits for that any more. */
   ends(key: string): void {
-    this.#changing.delete(key)
+    this.#underWay.delete(key)
     if (this.#all.has(key)) this.#idle.add(key)
   }
 
@@ -53,13 +54,24 @@ export class Connections {
   leave(): Promise<void> {
     return new Promise((resolve) => {
       this.#left = resolve
-      for (const [key, socket] of this.#all) if (!this.#changing.has(key)) socket.destroy()
+      for (const [key, socket] of this.#all) {
+        const exchange = this.#underWay.get(key)
+        if (exchange === undefined || !changes(exchange)) socket.destroy()
+      }
       if (this.#all.size === 0) resolve()
     })
   }
 
   closeAll(): void {
     for (const socket of this.#all.values()) socket.destroy()
+  }
+
+  /** For as long as a silent client may be. A slow disk, a verb and a whole log that is verified
+   * take longer, and a client that was dropped meanwhile would not learn what it submitted. */
+  #silent(socket: Socket): void {
+    const exchange = this.#underWay.get(keyOf(socket))
+    // The next octet that comes or goes begins the time anew.
+    if (exchange === undefined || !isOurTurn(exchange)) socket.destroy()
   }
 
   #opened(socket: Socket): void {
@@ -71,7 +83,7 @@ export class Connections {
       if (this.#all.get(key) !== socket) return
       this.#all.delete(key)
       this.#idle.delete(key)
-      this.#changing.delete(key)
+      this.#underWay.delete(key)
       if (this.#all.size === 0) this.#left?.()
     })
     if (this.#all.size <= this.#countMax) return
@@ -79,5 +91,17 @@ export class Connections {
     this.#all.get(idlest ?? key)?.destroy()
   }
 }
+
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+/** Without an answer its client would make the request again. */
+const changes = ({ request: { method } }: Exchange): boolean => method !== 'GET' && method !== 'HEAD'
+
+/** Nothing that the client should send, or read, is missing. */
+const isOurTurn = ({ request, response }: Exchange): boolean =>
+  (request.complete || request.readableLength > 0) && response.writableLength === 0
 
 const keyOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`

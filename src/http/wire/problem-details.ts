@@ -125,6 +125,9 @@ const foreignCodes: Readonly<Record<string, OwnCode>> = {
   FST_ERR_BAD_URL: 'REQUEST_INVALID',
 }
 
+/** The framework repeats what it refuses. */
+const detailLengthMax = 300
+
 /** @returns undefined for a mistake in a program, of which the client hears `internalProblem` */
 export function problemOf(error: unknown): ProblemDetails | undefined {
   if (error instanceof ProblemError) {
@@ -136,8 +139,9 @@ export function problemOf(error: unknown): ProblemDetails | undefined {
   const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: unknown }
   const known = foreignCodes[String(code)]
   if (known !== undefined) return problem(known, error.message)
-  // What a parser of the framework refuses: a JSON text, a URL.
-  return statusCode === 400 ? problem('REQUEST_INVALID', error.message) : undefined
+  // What the framework refuses: a JSON text, a URL, a name in it that is too long.
+  const isRefusal = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
+  return isRefusal ? problem('REQUEST_INVALID', error.message.slice(0, detailLengthMax)) : undefined
 }
 
 const placeOf = (place: Place): Partial<ProblemDetails> => (Object.keys(place).length === 0 ? {} : { place })

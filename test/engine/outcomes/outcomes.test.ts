@@ -84,6 +84,47 @@ test.each(stages)('%s: a consumer gets all that becomes of a message, in order',
   })
 })
 
+test.each(stages)('%s: what a consumer has seen it may name in the next life at once', async (_, run) => {
+  await run(
+    async (stage) => {
+      await stage.open()
+      const before = consuming(stage, { consumer: 'it', acknowledges: true })
+      await known(stage)
+      for (let i = 0; i < 20; i++) await stage.queue.submit(submission())
+      await before.until(60)
+      const seen = shown(before.items.slice(40))
+      await stage.open()
+      expect(await stage.queue.acknowledge('it', 40)).toBe(true)
+      const after = consuming(stage, { consumer: 'it', acknowledges: true, from: 41 })
+      await after.until(20)
+      expect(shown(after.items)).toEqual(seen)
+      expect(stage.queue.consumers()).toEqual([{ name: 'it', cursor: 40, last: 60 }])
+      await after.end()
+    },
+    // So the next life copies all of them from the journal.
+    { queue: { checkpointIntervalMs: 3_600_000 } },
+  )
+})
+
+test('numbers that no outcome has had are refused: nothing would come for long', async () => {
+  await simulated(async (stage) => {
+    const consumer = await opened(stage)
+    await stage.queue.submit(submission())
+    await consumer.until(3)
+    expect(await codeOf(stage.queue.acknowledge('it', 4))).toBe('OPTION_INVALID')
+    for (const request of [{ from: 5 }, { consumer: 'other', from: 5 }])
+      expect(await codeOf(stage.queue.outcomes(request).next())).toBe('OPTION_INVALID')
+    // The one that was refused may come again.
+    const next = consuming(stage, { consumer: 'other', from: 4 })
+    await known(stage, 2)
+    await stage.queue.submit(submission())
+    await next.until(3)
+    expect(shown(next.items)[0]).toBe('4 accepted')
+    await next.end()
+    await consumer.end()
+  })
+})
+
 describe('a consumer has what happens from the step of its first call on', () => {
   const withoutAny = async (): Promise<void> => undefined
   const forgotten = async (stage: Stage): Promise<void> => {
