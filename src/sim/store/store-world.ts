@@ -32,7 +32,7 @@ const busyMs = 2500
 const calmMsMax = 40_000
 const eventsMax = 2_000_000
 /** A life takes new connections in about so long. */
-const resumeMsMost = 60
+const resumeMsMax = 60
 
 type Trouble = 'failover' | 'kill' | 'pause' | 'cut' | 'cancel' | 'standbys' | 'drop' | 'replaced'
 const storeTroubles: readonly Trouble[] = ['failover', 'failover', 'cancel', 'standbys']
@@ -184,7 +184,7 @@ class StoreWorld {
         return primary.dropConnections()
       case 'replaced':
         primary.dropConnections()
-        return this.#later(below(this.#prng, resumeMsMost), () => this.#failover(primary, lastMs, true))
+        return this.#later(below(this.#prng, resumeMsMax), () => this.#failover(primary, lastMs, true))
       case 'kill':
         this.#model.troubleCount++
         return this.#programs.get(node)?.kill()
