@@ -1,6 +1,7 @@
 /** Answers calls about a queue in a store, from commands on any machine.
- * Invariant: a call is taken only while this life owns the queue. A connection that fails is
- * replaced, and only its own calls end; no call keeps a delivery or a commit waiting. */
+ * Invariant: a call is taken only while this life owns the queue, at the server that commands call.
+ * A connection that fails is replaced, and only its own calls end; no call keeps a delivery or a
+ * commit waiting. */
 import { isError } from '../base/realms.js'
 import { pause, systemClock } from '../base/clock.js'
 import { WaybillError } from '../errors.js'
@@ -25,7 +26,7 @@ export function serveStoreControl(
   const { clock = systemClock } = options
   const closed = new AbortController()
   let toldFailure: string | undefined
-  const serve = async ({ calls }: CallConnection): Promise<void> => {
+  const serve = async ({ calls, session }: CallConnection): Promise<void> => {
     let wake: (() => void) | undefined
     const look = (): void => wake?.()
     const stopNotices = calls.onNotice(look)
@@ -33,6 +34,9 @@ export function serveStoreControl(
     while (!closed.signal.aborted) {
       const own = life()
       if (own === undefined) return
+      // Calls wait for no standby, so a server that was replaced, and does not know it, answers
+      // looks for good, while commands call at the new one.
+      if (own.timeline !== undefined && own.timeline > session.timeline) break
       const noticed = new Promise<void>((resolve) => (wake = resolve))
       const taken = await calls.take(own.queue, own.nonce)
       if (taken.kind !== 'done') break

@@ -151,8 +151,11 @@ export class SegmentPool {
     if (this.#filling) return
     this.#filling = true
     try {
-      while (this.#ready.length < reserveSpares || this.#waiting.length > 0) await this.#makeSpare()
-      this.#full = (await this.#clear()) !== undefined
+      // What is taken while others are unlinked is made anew: a call meanwhile returns at once.
+      do {
+        while (this.#isShort) await this.#makeSpare()
+        this.#full = (await this.#clear()) !== undefined
+      } while (this.#isShort)
     } catch (error) {
       if (!isWaybillError(error, 'DISK_FULL')) throw error
       this.#full = true
@@ -256,6 +259,10 @@ export class SegmentPool {
   keepLast(isKept: boolean): void {
     this.#kept = isKept ? 1 : 0
     this.#serve()
+  }
+
+  get #isShort(): boolean {
+    return this.#ready.length < reserveSpares || this.#waiting.length > 0
   }
 
   #add(name: string): void {

@@ -204,6 +204,11 @@ export class SendingLimits {
     return true
   }
 
+  /** Was it slowed by `slow`, for a time that may be over? */
+  isOrdered(site: SlowedNexthop): boolean {
+    return this.#ordered.has(siteKey(site))
+  }
+
   /** @returns false: it was not slowed by `slow` */
   unslow(site: SlowedNexthop): boolean {
     return this.#ordered.delete(siteKey(site))

@@ -51,4 +51,6 @@ export interface CallStore {
 export interface OwnLife {
   readonly queue: number
   readonly nonce: string
+  /** Of the server that its changes go to; undefined: it has no connection now. */
+  readonly timeline: number | undefined
 }

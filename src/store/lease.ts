@@ -42,6 +42,8 @@ export interface Tenure {
 export interface LeaseQuestions {
   /** Files that are unlinked and open, asked with each beat; undefined: nothing was unlinked. */
   readonly garbage: () => readonly number[] | undefined
+  /** What was asked for last may not be removed: it is asked for again. */
+  readonly onUnreaped: () => void
   /** Has the store the newest changes that it has answered? Asked of the connection that answered
    * a resume. */
   readonly isKept: (session: Session, queue: number) => Promise<Answer<boolean>>
@@ -55,8 +57,7 @@ export class Lease {
   readonly #options: LeaseOptions
   readonly #claimant: Claimant
   readonly #onLost: (error: WaybillError) => void
-  readonly #garbage: LeaseQuestions['garbage']
-  readonly #isKept: LeaseQuestions['isKept']
+  readonly #questions: LeaseQuestions
   #tenure: Promise<Tenure>
   #current: Tenure | undefined
   #over: WaybillError | undefined
@@ -71,15 +72,14 @@ export class Lease {
     options: LeaseOptions,
     { claimant, row, epoch, askedMs }: Claimed,
     onLost: (error: WaybillError) => void,
-    { garbage, isKept }: LeaseQuestions,
+    questions: LeaseQuestions,
   ) {
     this.#options = options
     this.#claimant = claimant
     this.queue = row
     this.#epochSeen = epoch
     this.#onLost = onLost
-    this.#garbage = garbage
-    this.#isKept = isKept
+    this.#questions = questions
     this.proof = new Proof(options.clock, options.proofMs)
     this.proof.prove(askedMs)
     this.#safetyDueMs = options.clock.monotonicMs() + options.safetyMs
@@ -117,6 +117,11 @@ export class Lease {
   /** Of this life: the queue bears it while it is ours. */
   get nonce(): string {
     return this.#claimant.nonce
+  }
+
+  /** Of the server that all connections are to; undefined: there are none now. */
+  get timeline(): number | undefined {
+    return this.#current?.beat.timeline
   }
 
   /** The server was seen not to keep its promise a while ago, and not to since. */
@@ -183,9 +188,10 @@ export class Lease {
   async #sweep(tenure: Tenure, untilMs: number): Promise<boolean> {
     const { clock, onEvent, statistics } = this.#options
     for (let before = Infinity; ; before = statistics.reapWaiting) {
-      const open = this.#garbage()
+      const open = this.#questions.garbage()
       if (open === undefined) return true
       const answer = await tenure.beat.reap(tenure.fence, open)
+      if (answer.kind !== 'done') this.#questions.onUnreaped()
       if (answer.kind === 'refused' && answer.refusal.kind === 'failed') {
         onEvent({ kind: 'unreaped', error: answer.refusal.error })
         return true
@@ -290,7 +296,7 @@ export class Lease {
   async #isWhole(session: Session, { queue, epoch }: Fence): Promise<boolean> {
     const standing = await session.standing(queue)
     if (standing.kind !== 'done') return false
-    const kept = await this.#isKept(session, queue)
+    const kept = await this.#questions.isKept(session, queue)
     if (kept.kind !== 'done') return false
     if (kept.value && epoch > this.#epochSeen && standing.value.beat >= this.#beatSeen) return true
     session.close()

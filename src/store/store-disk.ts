@@ -95,8 +95,8 @@ export class StoreDisk implements Disk {
   /** Undefined: the queue was not claimed, or this life is over. */
   get life(): OwnLife | undefined {
     if (this.#isAbandoned || this.#owned === undefined) return undefined
-    const { queue, nonce } = this.#owned.lease
-    return { queue: queue.queue, nonce }
+    const { queue, nonce, timeline } = this.#owned.lease
+    return { queue: queue.queue, nonce, timeline }
   }
 
   /** Where calls about the queue come from. */
@@ -231,7 +231,11 @@ export class StoreDisk implements Disk {
         statistics: this.statistics,
       },
       (error) => onLost?.(error),
-      { garbage: () => this.#garbage(), isKept: (session, queue) => this.#isKept(session, queue) },
+      {
+        garbage: () => this.#garbage(),
+        onUnreaped: () => (this.#hasGarbage = true),
+        isKept: (session, queue) => this.#isKept(session, queue),
+      },
     )
     if (this.#isAbandoned) {
       lease.abandon(abandonedFailure('lock', ''))

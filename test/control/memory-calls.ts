@@ -17,7 +17,8 @@ const unreadBytesMax = 1024 * 1024
 export class MemoryStore implements CallStore {
   readonly name: string = 'memory'
   /** Whose queue it is. */
-  owner: OwnLife | undefined = { queue: 1, nonce: 'first' }
+  owner: OwnLife | undefined = { queue: 1, nonce: 'first', timeline: 1 }
+  readonly timeline: number
   isConnected: boolean = true
   /** Made by an earlier version. */
   isOld: boolean = false
@@ -26,10 +27,15 @@ export class MemoryStore implements CallStore {
   /** Most bytes that waited to be received. */
   unreadBytesMost: number = 0
 
+  constructor(timeline = 1) {
+    this.timeline = timeline
+  }
+
   async connectCalls(): Promise<Answer<CallConnection>> {
     if (this.isOld)
       return refused({ kind: 'failed', error: new WaybillError('NOT_A_QUEUE', 'no tables for calls') })
     const session: Partial<Session> = {
+      timeline: this.timeline,
       queueNamed: async (name) =>
         done(name === 'mx1' ? { queue: 1, name, home: 'mx1', quotaBytes: 1 } : undefined),
       standing: async () =>

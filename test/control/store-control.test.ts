@@ -9,7 +9,7 @@ import type { OwnLife } from '../../src/store/calls.js'
 import { counted, FakeQueue, listedMessage } from './fake-queue.js'
 import { MemoryStore } from './memory-calls.js'
 
-const life: OwnLife = { queue: 1, nonce: 'first' }
+const life: OwnLife = { queue: 1, nonce: 'first', timeline: 1 }
 let store: MemoryStore
 let queue: FakeQueue
 let servers: ControlServer[] = []
@@ -104,6 +104,22 @@ test('a failover ends a call, and the next one is answered', async () => {
   expect(await second?.verb({ do: 'hold', selector: { all: true } })).toMatchObject({ messageCount: 1 })
 })
 
+test('an owner that goes on at a new primary is called there, though the old one lives', async () => {
+  const old = store
+  const promoted = new MemoryStore(2)
+  let own = life
+  const place = { name: 'both', connectCalls: () => store.connectCalls() }
+  const fast = { ...systemClock, after: (ms: number, run: () => void) => systemClock.after(ms / 20, run) }
+  servers.push(serveStoreControl(queue, place, () => own, { clock: fast }))
+  await expect.poll(() => old.connections.size).toBe(1)
+  store = promoted
+  own = { ...life, timeline: 2 }
+  queue.answer = () => Promise.resolve(counted(3))
+  const client = await connect()
+  expect(await client?.verb({ do: 'hold', selector: { all: true } })).toMatchObject({ messageCount: 3 })
+  expect(old.connections.size).toBe(0)
+})
+
 test('a request ends when the command that asked is gone', async () => {
   serve()
   let signal: AbortSignal | undefined
@@ -120,10 +136,11 @@ test('a request ends when the command that asked is gone', async () => {
 })
 
 test('a life that has lost the queue takes no call', async () => {
-  store.owner = { queue: 1, nonce: 'second' }
-  serve(() => ({ queue: 1, nonce: 'first' }))
+  const other = { ...life, nonce: 'second' }
+  store.owner = other
+  serve()
   const second = new FakeQueue()
-  servers.push(serveStoreControl(second, store, () => ({ queue: 1, nonce: 'second' })))
+  servers.push(serveStoreControl(second, store, () => other))
   const client = await connect()
   await client!.verb({ do: 'hold', selector: { all: true } })
   expect(queue.calls).toEqual([])

@@ -126,6 +126,23 @@ test('the name of a spare that is taken over is given to no other', async () => 
   expect(disk.image.files()).toHaveLength(pool.readyCount)
 })
 
+test('a spare that is taken while others are unlinked is made anew', async () => {
+  const { disk, world } = newDisk()
+  await world.settle(begin(disk))
+  const pool = journalPool(disk)
+  await world.settle(pool.refill())
+  const taken = [0, 1, 2, 3, 4].map((index) => pool.prepare(index, [index, 1]).then((file) => file.close()))
+  await world.settle(pool.refill().then(() => Promise.all(taken)))
+  await world.settle(pool.refill().then(() => pool.recycle([0, 1])))
+  // More than are kept.
+  const recycling = pool.recycle([2, 3, 4])
+  const refilling = pool.refill()
+  const prepared = [5, 6, 7].map((index) => pool.prepare(index, [index, 1]).then((file) => file.close()))
+  await world.settle(pool.refill())
+  await world.settle(Promise.all([recycling, refilling, ...prepared]))
+  expect(pool.readyCount).toBeGreaterThanOrEqual(reserveSpares)
+})
+
 test('the last spare waits for the end of a recovery', async () => {
   const { disk, world } = newDisk()
   await world.settle(begin(disk))

@@ -18,7 +18,11 @@ const nobody = {
   isConnected: false,
 }
 
-const questions: LeaseQuestions = { garbage: () => undefined, isKept: () => Promise.resolve(done(true)) }
+const questions: LeaseQuestions = {
+  garbage: () => undefined,
+  onUnreaped: () => undefined,
+  isKept: () => Promise.resolve(done(true)),
+}
 
 /** @param answers in place of those of a store in which all goes well */
 function options(answers: Partial<Session>): LeaseOptions {

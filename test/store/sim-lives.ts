@@ -7,6 +7,7 @@ import { SimNode, SimProgram } from '../../src/sim/store/sim-node.js'
 import { SimServer } from '../../src/sim/store/sim-server.js'
 import { SimStore, type Fate } from '../../src/sim/store/sim-store.js'
 import { SimWorld } from '../../src/sim/world/world.js'
+import type { Store } from '../../src/store/store.js'
 import { StoreDisk } from '../../src/store/store-disk.js'
 
 export interface SimLife {
@@ -31,7 +32,13 @@ export class SimLives {
     this.#server = new SimServer(this.world, { violate, owns: () => undefined }, database, 1)
   }
 
-  life(name: string): SimLife {
+  /** Files that are unlinked, and whose content is there. */
+  get unlinkedCount(): number {
+    return [...this.#server.visible.queue(1).files.values()].filter((file) => file.name === undefined).length
+  }
+
+  /** @param wrap what stands before the store */
+  life(name: string, wrap: (store: Store) => Store = (store) => store): SimLife {
     const { world } = this
     const node = new SimNode(name, world)
     const program = new SimProgram(node, world)
@@ -48,7 +55,7 @@ export class SimLives {
       newNonce: () => name,
     })
     const disk = new StoreDisk({
-      store,
+      store: wrap(store),
       queue: 'q',
       node: name,
       role: 'adopter',

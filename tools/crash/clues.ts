@@ -129,6 +129,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'resumed-without-an-epoch': { hunt: 'one append', seed: 1 },
   'resumed-by-anybody': { hunt: 'nodes', seed: 3 },
   'late-resume-taken-for-a-loss': { hunt: 'nodes', seed: 3 },
+  'connections-to-two-servers': { hunt: 'replaced primary', seed: 84 },
   'change-not-numbered': { hunt: 'nodes', seed: 2 },
   'together-known-by-the-first': { hunt: 'one append', seed: 1 },
   'made-file-not-found': { hunt: 'one append', seed: 1 },

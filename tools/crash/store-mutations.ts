@@ -87,6 +87,13 @@ export const storeMutations: readonly Mutation[] = [
     ],
   },
   one(
+    'connections-to-two-servers',
+    'all connections of an owner are to one server',
+    'store/lease.js',
+    'timeline === beat.timeline',
+    'timeline > 0',
+  ),
+  one(
     'change-not-numbered',
     'a change of names is known by its number when its answer was lost',
     'store/writer.js',

@@ -102,7 +102,7 @@ export class Dispatch {
     this.#outcomeRoom = new OutcomeRoom(parts.journal, parts.outcomes)
     this.gate = new AttemptGate(parts, () => this.wake())
     this.#startBarrier = new StartBarrier(parts)
-    this.#rateLimiter = new RateLimiter(parts)
+    this.#rateLimiter = new RateLimiter(parts, () => this.#ask(() => callbacks.onLimits()))
     this.#suspects = new PoisonSuspects(
       parts,
       (message) => this.admit(message),
@@ -139,12 +139,16 @@ export class Dispatch {
     const scheduler = schedulerOptionsOf(checkedChange(options, change))
     this.#scheduler.checkReconfiguration(scheduler)
     takeUp(options, change)
-    if (this.#rateLimiter.renew()) this.#asked.push(() => this.#callbacks.onLimits())
+    this.#rateLimiter.renew()
     for (const [name, transport] of Object.entries(change.transports ?? {})) this.#add(name, transport)
-    this.#asked.push((nowMs) => {
+    this.#ask((nowMs) => {
       this.#scheduler.reconfigure(scheduler)
       if (change.retry !== undefined) this.#scheduler.limitsChanged(nowMs)
     })
+  }
+
+  #ask(carryOut: (nowMs: number) => void): void {
+    this.#asked.push(carryOut)
     this.wake()
   }
 
@@ -190,9 +194,7 @@ export class Dispatch {
   resume(transport: string, name: string): boolean {
     const isSlow = this.#rateLimiter.unslow(transport, name)
     const isResting = this.#scheduler.isResting(transport, name)
-    if (isSlow) this.#asked.push(() => this.#callbacks.onLimits())
-    if (isResting) this.#asked.push((nowMs) => this.#scheduler.resume(transport, name, nowMs))
-    if (isSlow || isResting) this.wake()
+    if (isResting) this.#ask((nowMs) => this.#scheduler.resume(transport, name, nowMs))
     return isSlow || isResting
   }
 
@@ -203,8 +205,7 @@ export class Dispatch {
 
   /** What waits for a destination that is suspended is deferred, behind this step. */
   suspensionsChanged(): void {
-    this.#asked.push((nowMs) => this.#scheduler.putOffWaiting(nowMs))
-    this.wake()
+    this.#ask((nowMs) => this.#scheduler.putOffWaiting(nowMs))
   }
 
   /** A message became active.

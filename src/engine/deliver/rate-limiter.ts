@@ -46,27 +46,30 @@ const areTexts = (value: unknown): value is readonly string[] =>
 
 export class RateLimiter {
   readonly #parts: Parts
+  readonly #onChange: () => void
   #limits: SendingLimits
   /** Of the options that it is made of. */
   #lines: string
   readonly #sites = new Map<string, LimitedSite>()
 
-  constructor(parts: Parts) {
+  /** @param onChange what waits for a limit may begin by now */
+  constructor(parts: Parts, onChange: () => void) {
     const { limits, shaping, clock } = parts.options
     this.#parts = parts
+    this.#onChange = onChange
     this.#lines = linesOf(parts)
     this.#limits = new SendingLimits(limits, shaping, clock.monotonicMs())
   }
 
-  /** The options may be others. @returns false: they say what they said, and turns stay */
-  renew(): boolean {
+  /** The options may be others. Where they say what they said, turns stay. */
+  renew(): void {
     const { limits, shaping, clock } = this.#parts.options
     const lines = linesOf(this.#parts)
-    if (lines === this.#lines) return false
+    if (lines === this.#lines) return
     this.#lines = lines
     this.#limits = new SendingLimits(limits, shaping, clock.monotonicMs(), this.#limits)
     this.#sites.clear()
-    return true
+    this.#onChange()
   }
 
   /** Sites whose mail waits for a limit now, and those that an operator has slowed. */
@@ -85,10 +88,12 @@ export class RateLimiter {
     }
   }
 
-  /** @returns false: too many are slowed */
+  /** What waits for an order that this one replaces asks again: it may be slower.
+   * @returns false: too many are slowed */
   slow(site: SlowedNexthop, rate: Rate, forMs: number): boolean {
     const { clock } = this.#parts.options
     const nowMs = clock.monotonicMs()
+    if (this.#limits.isOrdered(site)) this.#orderChanged(site)
     if (!this.#limits.slow(site, rate, nowMs + forMs, nowMs)) return false
     const { count, perMs } = rate
     const untilMs = Math.round(clock.wallMs() + forMs)
@@ -99,9 +104,15 @@ export class RateLimiter {
 
   /** @param transport as it is listed @returns false: no operator has slowed it */
   unslow(transport: string, nexthop: string): boolean {
+    const isSlow = [transport, ''].some((by) => this.#limits.unslow({ transport: by, nexthop }))
+    if (isSlow) this.#orderChanged({ nexthop })
+    return isSlow
+  }
+
+  #orderChanged({ nexthop }: Pick<SlowedNexthop, 'nexthop'>): void {
     for (const [key, { limit }] of this.#sites)
       if (limit.kind === 'order' && limit.name === nexthop.toLowerCase()) this.#sites.delete(key)
-    return [transport, ''].some((by) => this.#limits.unslow({ transport: by, nexthop }))
+    this.#onChange()
   }
 
   /** Does it have to wait? Otherwise it counts, and begins. */

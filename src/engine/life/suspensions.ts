@@ -4,7 +4,6 @@
  * one. Their end is a time of the wall clock, because a crash must not lengthen it. */
 import type { Clock, Timer } from '../../base/clock.js'
 import { comparableDomain } from '../../base/mail-address.js'
-import { waitMsMax } from '../../base/options.js'
 import type { SuspensionRecord } from '../../record/checkpoint.js'
 import type { DeferReason } from '../../scheduler/scheduler.js'
 
@@ -36,6 +35,9 @@ export const suspendedNameBytesMax = 255
 const recordBytes = 24
 /** The most bytes of all suspensions, which stand in each checkpoint. */
 const recordBytesMax = 32_768
+
+/** While one lasts a wall clock that was set is noticed after this. */
+const clockLookMs = 30_000
 
 export interface SuspensionsOptions {
   readonly clock: Clock
@@ -132,7 +134,7 @@ export class Suspensions {
     this.#timer?.cancel()
   }
 
-  /** One timer, for the first that comes to its time; the wall clock may be set meanwhile. */
+  /** One timer, for the first that comes to its time. */
   #lookLater(): void {
     this.#timer?.cancel()
     this.#timer = undefined
@@ -140,7 +142,7 @@ export class Suspensions {
     for (const { untilAt } of this.all()) first = Math.min(first, untilAt)
     if (first === Infinity) return
     const { clock } = this.#options
-    const waitMs = Math.min(Math.max(1, first - clock.wallMs()), waitMsMax)
+    const waitMs = Math.min(Math.max(1, first - clock.wallMs()), clockLookMs)
     this.#timer = clock.after(waitMs, () => this.#endSome())
   }
 

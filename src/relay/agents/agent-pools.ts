@@ -4,6 +4,7 @@
 import { AgentGuard } from './agent-guard.js'
 import { AgentPool, type PoolOwner, type PoolOptions } from './agent-pool.js'
 import { AgentWork, type Work } from './agent-work.js'
+import { waitMsMax } from '../../base/options.js'
 import type { Outcome } from '../../delivery/transport.js'
 
 export interface AgentPoolsOptions {
@@ -95,10 +96,12 @@ export class AgentPools implements PoolOwner {
     const nowMs = performance.now()
     const nextMs = Math.min(...[...this.#pools.values()].map((pool) => pool.endIdle(nowMs)))
     if (!Number.isFinite(nextMs)) return
+    // Node runs a longer timer at once: a look each millisecond, for as long as an agent is idle.
+    const waitMs = Math.min(Math.ceil(nextMs), waitMsMax)
     this.#sweep = setTimeout(() => {
       this.#sweep = undefined
       this.#sweepSoon()
-    }, Math.ceil(nextMs))
+    }, waitMs)
     this.#sweep.unref()
   }
 

@@ -77,6 +77,7 @@ export const huntNames = [
   'nodes',
   'failover',
   'interruptions',
+  'replaced primary',
 ] as const
 export type HuntName = (typeof huntNames)[number]
 
@@ -191,6 +192,7 @@ export async function hunt(name: HuntName, seed: number, op?: number): Promise<H
     case 'nodes':
     case 'failover':
     case 'interruptions':
+    case 'replaced primary':
       return series(seed, nodesSeeds, (next) => nodesRun(next, name))
     case 'torture':
       return series(seed, tortureSeeds, (next) => tortureRun({ seed: next }))

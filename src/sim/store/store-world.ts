@@ -31,20 +31,32 @@ const homeFirstMs = 250
 const busyMs = 2500
 const calmMsMax = 40_000
 const eventsMax = 2_000_000
+/** A life takes new connections in about so long. */
+const resumeMsMax = 60
 
-type Trouble = 'failover' | 'kill' | 'pause' | 'cut' | 'cancel' | 'standbys' | 'drop'
+type Trouble = 'failover' | 'kill' | 'pause' | 'cut' | 'cancel' | 'standbys' | 'drop' | 'replaced'
 const storeTroubles: readonly Trouble[] = ['failover', 'failover', 'cancel', 'standbys']
 const troublesOf: Readonly<Record<StoreWorldKind, readonly Trouble[]>> = {
   nodes: [...storeTroubles, 'kill', 'kill', 'pause', 'cut'],
   failover: storeTroubles,
   interruptions: ['standbys', 'drop', 'drop', 'drop'],
+  'replaced primary': ['replaced', 'replaced', 'standbys'],
 }
 
 /** `nodes`: three, and everything fails. `failover`: one, and nothing fails but the database and
  * the network to it. `interruptions`: three; no commit is answered for a while, connections are
- * ended, and nobody may take the queue. */
-export const storeWorldKinds = ['nodes', 'failover', 'interruptions'] as const
+ * ended, and nobody may take the queue. `replaced primary`: one; a standby takes over while it
+ * resumes, and the server that was replaced goes on. */
+export const storeWorldKinds = ['nodes', 'failover', 'interruptions', 'replaced primary'] as const
 export type StoreWorldKind = (typeof storeWorldKinds)[number]
+
+/** A client that connects does not hear one server of so many in time. */
+const unheardOneIn: Readonly<Record<StoreWorldKind, number>> = {
+  nodes: 8,
+  failover: 8,
+  interruptions: 2 ** 31,
+  'replaced primary': 3,
+}
 
 export async function storeWorldRun(seed: number, kind: StoreWorldKind): Promise<StoreWorldResult> {
   return new StoreWorld(seed, kind).run()
@@ -72,9 +84,8 @@ class StoreWorld {
     const { violate } = this.#model
     const owns = (_: number, nonce: string): void => this.#model.owns(nonce)
     this.#servers = [new SimServer(this.#world, { violate, owns }, database, 1)]
-    this.#nodes = (kind === 'failover' ? ['a'] : ['a', 'b', 'c']).map(
-      (name) => new SimNode(name, this.#world),
-    )
+    const names = kind === 'failover' || kind === 'replaced primary' ? ['a'] : ['a', 'b', 'c']
+    this.#nodes = names.map((name) => new SimNode(name, this.#world))
   }
 
   async run(): Promise<StoreWorldResult> {
@@ -116,7 +127,7 @@ class StoreWorld {
         fates: this.#fates(prng),
         deadlineMs,
         ghostMsMax,
-        unheardOneIn: this.#kind === 'interruptions' ? 2 ** 31 : 8,
+        unheardOneIn: unheardOneIn[this.#kind],
         newNonce: () => (nonce = `${node.name}${++this.#lifeCount}`),
       })
       const killed = new Promise<void>((resolve) => program.atEnd(resolve))
@@ -171,6 +182,9 @@ class StoreWorld {
         })
       case 'drop':
         return primary.dropConnections()
+      case 'replaced':
+        primary.dropConnections()
+        return this.#later(below(this.#prng, resumeMsMax), () => this.#failover(primary, lastMs, true))
       case 'kill':
         this.#model.troubleCount++
         return this.#programs.get(node)?.kill()
@@ -186,12 +200,12 @@ class StoreWorld {
   }
 
   /** The old primary is dead, or goes on as a second one for a while. */
-  #failover(primary: SimServer, lastMs: number): void {
+  #failover(primary: SimServer, lastMs: number, goesOn?: true): void {
     if (primary !== this.#servers.at(-1)) return
     this.#failoverCount++
     this.#servers.push(primary.promoted())
     if (this.#kind === 'nodes') this.#model.troubleCount++
-    if (below(this.#prng, 2) === 0) primary.isDead = true
+    if (goesOn === undefined && below(this.#prng, 2) === 0) primary.isDead = true
     else this.#later(lastMs, () => (primary.isDead = true))
   }
 

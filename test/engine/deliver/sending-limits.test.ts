@@ -593,6 +593,22 @@ test('what waits for a site that is slowed for a time goes when that ends', asyn
   })
 })
 
+test.each([
+  ['less', { count: 100, perMs: 1000 }],
+  ['for a shorter time', { count: 1, perMs: 3_600_000, forMs: 1000 }],
+])('what waits for a site that is slowed goes when the site is slowed %s', async (_, rate) => {
+  await simulated(async (stage) => {
+    const begun: Begun[] = []
+    const queue = await opened(stage, begun)
+    queue.slow({ nexthop: 'a.example', count: 1, perMs: 3_600_000, forMs: 36_000_000 })
+    for (let n = 0; n < 10; n++) await queue.submit(submission(`n${n}@a.example`))
+    await pause(stage, 5000)
+    expect(begun).toHaveLength(1)
+    queue.slow({ nexthop: 'a.example', ...rate })
+    await stage.until('all is delivered', () => begun.length === 10, 20_000)
+  })
+})
+
 // A file has 64 KiB, and 8 KiB of other mail come with each.
 test.each([3000, 3_600_000])(
   'mail that waits keeps few files while other mail passes: a turn each %i ms',

@@ -227,3 +227,26 @@ test('suspensions have a bound, and what a checkpoint has room for is kept', asy
     expect(await codeOf(next.suspend({ transport: 'out' }))).toBe('accepted')
   })
 })
+
+test('a suspension that is over by a wall clock that was set ahead ends within a minute', async () => {
+  const world = new SimWorld({ seed: 1 })
+  let aheadMs = 0
+  const { clock: own } = world
+  const clock = {
+    wallMs: () => own.wallMs() + aheadMs,
+    monotonicMs: () => own.monotonicMs(),
+    after: (delayMs: number, callback: () => void) => own.after(delayMs, callback),
+    soon: (callback: () => void) => own.soon(callback),
+  }
+  const ended: unknown[] = []
+  const onEnd = ({ nexthop }: { readonly nexthop?: string | undefined }): unknown => ended.push(nexthop)
+  const suspensions = new Suspensions({ clock, segmentBytes: 65_536, onEnd }, [])
+  const nowMs = clock.wallMs()
+  suspensions.put({ nexthop: 'a.example', sinceAt: nowMs, untilAt: nowMs + 3_600_000 })
+  suspensions.put({ nexthop: 'b.example', sinceAt: nowMs, untilAt: nowMs + 10_800_000 })
+  aheadMs = 7_200_000
+  await world.settle(new Promise<void>((resolve) => own.after(60_000, resolve)))
+  expect(ended).toEqual(['a.example'])
+  expect([...suspensions.all()].map(({ nexthop }) => nexthop)).toEqual(['b.example'])
+  suspensions.stop()
+})

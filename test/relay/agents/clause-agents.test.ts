@@ -2,7 +2,7 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { DeliveryResult, Transport } from '../../../src/delivery/transport.js'
 import { zmailerPolicy } from '../../../src/policy/zmailer-policy.js'
 import { ClauseAgents } from '../../../src/relay/agents/clause-agents.js'
@@ -123,6 +123,18 @@ test('an agent ends after idlemax', async () => {
   await relay.deliver('uucp/a')
   expect(relay.agents.agentCount).toBe(1)
   await expect.poll(() => relay.agents.agentCount).toBe(0)
+})
+
+test('an agent that may be idle for months is looked at now and then, not all the time', async () => {
+  const warnings: string[] = []
+  const warned = ({ message }: Error): unknown => warnings.push(message)
+  process.on('warning', warned)
+  onTestFinished(() => void process.off('warning', warned))
+  const relay = agentsOf('uucp/* idlemax=90d command=agent')
+  await relay.deliver('uucp/a')
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(warnings).toEqual([])
+  expect(relay.agents.agentCount).toBe(1)
 })
 
 test.each([

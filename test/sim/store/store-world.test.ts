@@ -38,6 +38,13 @@ test('while commits are not answered, or connections are ended, nobody takes the
   expect(sum(results, 'takeoverCount')).toBe(0)
 })
 
+test('a node whose primary is replaced while it resumes goes on at the new one', async () => {
+  const results = await runs(4, 'replaced primary')
+  expect(results.map(({ broken }) => broken)).toEqual(results.map(() => undefined))
+  expect(sum(results, 'failoverCount')).toBeGreaterThan(3)
+  expect(sum(results, 'resumedCount')).toBeGreaterThan(3)
+})
+
 test('one seed is one run', async () => {
   expect(await storeWorldRun(3, 'nodes')).toEqual(await storeWorldRun(3, 'nodes'))
 })
