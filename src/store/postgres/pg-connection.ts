@@ -75,6 +75,15 @@ interface PasswordHolder {
   password: string | null | undefined | (() => Promise<string | undefined>)
 }
 
+/** Asked when the server wants one. @throws WaybillError OPTION_INVALID: there is none */
+async function passwordOf(client: pg.Client, url: string): Promise<string> {
+  const password = await filedPassword(client)
+  if (password !== undefined) return password
+  const { user, host, port, database } = client
+  const reason = `${hostOf(url)} wants a password: neither PGPASSWORD nor the file of PGPASSFILE has one for ${host}:${port}:${database}:${user}`
+  throw notAsTold(reason, undefined)
+}
+
 export class PgConnection {
   readonly #client: pg.Client
   readonly #options: ConnectOptions
@@ -100,7 +109,7 @@ export class PgConnection {
     const client = await clientOf(options)
     // Where neither the URL nor the environment has one.
     const login = client as unknown as PasswordHolder
-    login.password ??= () => filedPassword(client)
+    login.password ??= () => passwordOf(client, options.url)
     const connection = new PgConnection(client, options)
     const connected = (): Promise<Answer<void>> => connection.#inTime(client.connect().then(() => undefined))
     const answer = await connection.whileAsked(options.over, connected)
