@@ -259,7 +259,10 @@ export function pgAnswer(error: unknown): Answer<never> {
   if (code === '53100') return refused({ kind: 'errno', errno: 'ENOSPC' })
   // A table that an owner has dropped meanwhile.
   if (code === '42P01' && /waybill\.s\d+/.test(text)) return refused({ kind: 'errno', errno: 'ENOENT' })
-  const hint = code === noRights ? '; a node needs the role that `waybill store init` had' : ''
+  const hint =
+    code === noRights
+      ? '; a node needs the role that `waybill store init` had, and init one that may CREATE in the database'
+      : ''
   const place = { operation: 'store', errno: code }
   const failure = new WaybillError('DISK_FAILED', `the store refused: ${text}${hint}`, place, error)
   return refused({ kind: 'failed', error: failure })
