@@ -32,7 +32,7 @@ export async function initStore(
 }
 
 async function makeSchema(place: StorePlace, connection: PgConnection): Promise<boolean> {
-  // Until the connection ends: of two that are run at once the second finds what the first has made.
+  // Until the connection ends: a second init that runs at once finds what the first has made.
   await ask(place, connection, { text: `SELECT pg_advisory_lock(hashtext('waybill.schema'))` })
   const { rows } = await ask(place, connection, { text: "SELECT to_regclass('waybill.schema')" })
   if (rows[0]?.[0] === null) {
