@@ -11,9 +11,19 @@
 import { pause, type Clock, type Timer } from '../base/clock.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import { Proof } from './ownership-proof.js'
-import { unsafeReasons } from './replication-safety.js'
-import type { Answer, Claimant, Fence, QueueRow, Refusal, Session, Store } from './store.js'
+import {
+  errorIn,
+  refusalError,
+  type Answer,
+  type Claimant,
+  type Fence,
+  type QueueRow,
+  type Refusal,
+  type Session,
+  type Store,
+} from './store.js'
 import type { StoreEvent, StoreStatistics } from './statistics.js'
+import { Upkeep } from './upkeep.js'
 import { claimQueue, type Claimed, type ClaimOptions } from './claim.js'
 
 export interface LeaseOptions extends ClaimOptions {
@@ -49,7 +59,16 @@ export interface LeaseQuestions {
   readonly isKept: (session: Session, queue: number) => Promise<Answer<boolean>>
 }
 
+/** Of a question that is asked under tenure after tenure. */
+export interface Trouble {
+  isAgain?: boolean
+  /** The first tenure that was taken for it, and did not answer it. */
+  sinceMs?: number
+}
+
 const retryMs = 50
+/** What the store answers a resume and not a question is asked so seldom. */
+const againMs = 1000
 
 export class Lease {
   readonly proof: Proof
@@ -58,15 +77,17 @@ export class Lease {
   readonly #claimant: Claimant
   readonly #onLost: (error: WaybillError) => void
   readonly #questions: LeaseQuestions
+  readonly #upkeep: Upkeep
   #tenure: Promise<Tenure>
   #current: Tenure | undefined
   #over: WaybillError | undefined
   #beatTimer: Timer | undefined
-  #safetyDueMs: number
-  #isUnsafe = false
   /** What the store has answered to this life: it is never less. */
   #epochSeen: number
   #beatSeen = 0
+  #beatTrouble: Trouble = {}
+  /** Why the newest attempt to have connections failed. */
+  #failure: WaybillError | undefined
 
   private constructor(
     options: LeaseOptions,
@@ -82,7 +103,7 @@ export class Lease {
     this.#questions = questions
     this.proof = new Proof(options.clock, options.proofMs)
     this.proof.prove(askedMs)
-    this.#safetyDueMs = options.clock.monotonicMs() + options.safetyMs
+    this.#upkeep = new Upkeep(options, questions, (tenure, error) => this.#broken(tenure, error))
     this.#tenure = new Promise(() => undefined)
   }
 
@@ -98,7 +119,7 @@ export class Lease {
     const tenure = await lease.#connected(session, { queue: row.queue, epoch })
     if (tenure === undefined) {
       session.close()
-      lease.#resume()
+      lease.#resume(lease.#failure)
     } else lease.#begin(tenure)
     await lease.tenure()
     return lease
@@ -109,9 +130,27 @@ export class Lease {
     return this.#tenure
   }
 
-  /** A question under this tenure was not answered, or found another epoch. */
-  broken(tenure: Tenure): void {
-    if (this.#current === tenure) this.#resume()
+  /** A question under this tenure was not answered, or found another epoch: it is asked under the
+   * next one. The life ends when none answers it for `resumeMs`:
+   *    1. The server cannot read one block of its disk, or an operator has locked a table.
+   *    2. A question fails there each time, and each resume is answered.
+   *    3. A client waits for ever for its 250, and the log does not say why. */
+  async again(tenure: Tenure, trouble: Trouble, answer: Answer<unknown>): Promise<void> {
+    const { clock, resumeMs } = this.#options
+    const error = errorIn(answer)
+    const { isAgain } = trouble
+    trouble.isAgain = true
+    if (isAgain === undefined) return this.#broken(tenure, error)
+    const nowMs = clock.monotonicMs()
+    trouble.sinceMs ??= nowMs
+    if (nowMs - trouble.sinceMs > resumeMs)
+      return this.#end(this.#unreachable('takes connections, and has not answered one question', error))
+    this.#broken(tenure, error)
+    await pause(clock, againMs, undefined)
+  }
+
+  #broken(tenure: Tenure, error: WaybillError | undefined): void {
+    if (this.#current === tenure) this.#resume(error)
   }
 
   /** Of this life: the queue bears it while it is ours. */
@@ -126,7 +165,7 @@ export class Lease {
 
   /** The server was seen not to keep its promise a while ago, and not to since. */
   get isUnsafe(): boolean {
-    return this.#isUnsafe
+    return this.#upkeep.isUnsafe
   }
 
   /** The end of this life: no more questions, and no callbacks. */
@@ -141,11 +180,12 @@ export class Lease {
 
   /** For a Session's answer that is no change. */
   async ask<T>(question: (session: Session) => Promise<Answer<T>>): Promise<Answer<T>> {
+    const trouble: Trouble = {}
     for (;;) {
       const tenure = await this.#tenure
       const answer = await question(tenure.reads)
       if (answer.kind === 'done' || (answer.kind === 'refused' && (await this.isOurs(tenure)))) return answer
-      this.broken(tenure)
+      await this.again(tenure, trouble, answer)
     }
   }
 
@@ -174,53 +214,28 @@ export class Lease {
     const askedMs = clock.monotonicMs()
     const answer = await tenure.beat.beat(this.queue.queue, this.#claimant.nonce)
     if (this.#current !== tenure) return
-    if (answer.kind !== 'done') return this.broken(tenure)
+    if (answer.kind !== 'done') return this.#unbeaten(tenure, answer)
     this.#beatSeen++
     this.proof.prove(askedMs)
-    if (!(await this.#sweep(tenure, askedMs + beatMs)) || !(await this.#look(tenure)))
-      return this.broken(tenure)
+    const kept = await this.#upkeep.run(tenure, askedMs + beatMs)
+    if (kept.kind !== 'done') return this.again(tenure, this.#beatTrouble, kept)
+    this.#beatTrouble = {}
     if (this.#current === tenure)
       this.#beatLater(tenure, Math.max(0, beatMs - (clock.monotonicMs() - askedMs)))
   }
 
-  /** Removes what was unlinked, for as long as it gets less, and until the next beat is due.
-   * @returns false when nobody knows whether it did */
-  async #sweep(tenure: Tenure, untilMs: number): Promise<boolean> {
-    const { clock, onEvent, statistics } = this.#options
-    for (let before = Infinity; ; before = statistics.reapWaiting) {
-      const open = this.#questions.garbage()
-      if (open === undefined) return true
-      const answer = await tenure.beat.reap(tenure.fence, open)
-      if (answer.kind !== 'done') this.#questions.onUnreaped()
-      if (answer.kind === 'refused' && answer.refusal.kind === 'failed') {
-        onEvent({ kind: 'unreaped', error: answer.refusal.error })
-        return true
-      }
-      if (answer.kind !== 'done') return false
-      statistics.reapWaiting = answer.value
-      if (answer.value === 0 || answer.value >= before || clock.monotonicMs() >= untilMs) return true
-    }
-  }
-
-  /** Looks at the server's settings now and then. @returns false when it did not answer */
-  async #look({ beat }: Tenure): Promise<boolean> {
-    const { clock, safety, safetyMs, onEvent, statistics } = this.#options
-    if (clock.monotonicMs() < this.#safetyDueMs) return true
-    const answer = await beat.safety()
-    if (answer.kind !== 'done') return false
-    this.#safetyDueMs = clock.monotonicMs() + safetyMs
-    statistics.standbyCount = answer.value.standbyCount
-    const reasons = safety === 'assumed' ? [] : unsafeReasons(answer.value)
-    if (reasons.length > 0 !== this.#isUnsafe) onEvent({ kind: 'safety', reasons })
-    this.#isUnsafe = reasons.length > 0
-    return true
+  /** What the store refuses an owner, it refuses it the next time, too. */
+  async #unbeaten(tenure: Tenure, answer: Answer<void>): Promise<void> {
+    if (answer.kind === 'refused' && answer.refusal.kind !== 'fenced' && (await this.isOurs(tenure)))
+      return this.#end(refusalError(answer.refusal))
+    return this.again(tenure, this.#beatTrouble, answer)
   }
 
   /** Drops all connections, and takes new ones. */
-  #resume(): void {
+  #resume(error: WaybillError | undefined): void {
     if (this.#over !== undefined) return
     const { onEvent } = this.#options
-    onEvent({ kind: 'interrupted' })
+    onEvent({ kind: 'interrupted', reason: error?.message ?? 'the connection has ended' })
     this.#drop()
     this.#tenure = this.#resumed()
     this.#tenure.then(
@@ -236,24 +251,25 @@ export class Lease {
   async #resumed(): Promise<Tenure> {
     const { clock, resumeMs, store } = this.#options
     const startedMs = clock.monotonicMs()
-    let last: WaybillError | undefined
+    this.#failure = undefined
     for (;;) {
       if (this.#over !== undefined) throw this.#over
       const connection = await store.connect(this.#claimant.nonce)
       if (connection.kind === 'done') {
         const raised = await this.#raise(connection.value)
         if (raised !== undefined) return raised
-      } else if (connection.kind === 'unknown') last = connection.error
-      else if (connection.refusal.kind === 'failed') last = connection.refusal.error
+      } else this.#failure = errorIn(connection)
       if (clock.monotonicMs() - startedMs >= resumeMs)
-        throw new WaybillError(
-          'STORE_UNREACHABLE',
-          `the store has not answered for ${Math.round(resumeMs / 1000)} s${last === undefined ? '' : `: ${last.message}`}`,
-          { directory: store.name },
-          last,
-        )
+        throw this.#unreachable('has not answered', this.#failure)
       await pause(clock, retryMs, undefined)
     }
+  }
+
+  #unreachable(what: string, error: WaybillError | undefined): WaybillError {
+    const { resumeMs, store } = this.#options
+    const reason = error === undefined ? '' : `: ${error.message}`
+    const text = `the store ${what} for ${Math.round(resumeMs / 1000)} s${reason}`
+    return new WaybillError('STORE_UNREACHABLE', text, { directory: store.name }, error)
   }
 
   /** @returns undefined: to be tried again @throws WaybillError QUEUE_LOST */
@@ -262,6 +278,7 @@ export class Lease {
     const askedMs = this.#options.clock.monotonicMs()
     const answer = await session.resume(queue, this.#claimant.nonce)
     if (answer.kind !== 'done') {
+      this.#failure = errorIn(answer)
       const lost = answer.kind === 'unknown' ? undefined : await this.#lossOf(session, answer.refusal)
       session.close()
       if (lost === undefined) return undefined
@@ -282,7 +299,7 @@ export class Lease {
   /** Why this life may not resume. Epochs of a queue only grow, so one that is less is of a store
    * from before the claim. @returns undefined when it did not answer */
   async #lossOf(session: Session, refusal: Refusal): Promise<WaybillError | undefined> {
-    if (refusal.kind !== 'fenced') return errorOf(refusal)
+    if (refusal.kind !== 'fenced') return refusalError(refusal)
     const standing = await session.standing(this.queue.queue)
     if (standing.kind !== 'done') return undefined
     if (standing.value.epoch < this.#epochSeen) return this.#behind()
@@ -335,6 +352,7 @@ export class Lease {
       return { fence, journal, names, reads, beat }
     }
     for (const session of sessions) session.close()
+    for (const answer of [...answers, ...standings]) this.#failure = errorIn(answer) ?? this.#failure
     return undefined
   }
 
@@ -355,11 +373,6 @@ export class Lease {
 function closeAll(tenure: Tenure | undefined): void {
   if (tenure === undefined) return
   for (const session of [tenure.journal, tenure.names, tenure.reads, tenure.beat]) session.close()
-}
-
-function errorOf(refusal: Refusal): WaybillError {
-  if (refusal.kind === 'failed') return refusal.error
-  return new WaybillError('DISK_FAILED', `the store refused: ${refusal.kind}`)
 }
 
 const asWaybill = (error: unknown): WaybillError =>

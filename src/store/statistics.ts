@@ -3,12 +3,12 @@ import type { WaybillError } from '../errors.js'
 
 export type StoreEvent =
   /** A question was not answered: all connections are dropped, and taken anew. */
-  | { readonly kind: 'interrupted' }
+  | { readonly kind: 'interrupted'; readonly reason: string }
   /** The queue is this life's still. */
   | { readonly kind: 'resumed'; readonly epoch: number }
   /** Why "committed" does not mean two machines; empty: it does again. */
   | { readonly kind: 'safety'; readonly reasons: readonly string[] }
-  /** Unlinked files could not be removed; it is tried again. */
+  /** Unlinked files could not be removed: it is tried again, and the same reason not told again. */
   | { readonly kind: 'unreaped'; readonly error: WaybillError }
 
 export interface StoreStatistics {

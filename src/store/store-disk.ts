@@ -17,6 +17,7 @@ import { newStatistics, type StoreEvent, type StoreStatistics } from './statisti
 import {
   done,
   parts,
+  refusalError,
   refused,
   type Answer,
   type Change,
@@ -26,7 +27,7 @@ import {
 } from './store.js'
 import { StoreFile, type FileState, type Owned } from './store-file.js'
 import { noQueue, type ClaimOptions } from './claim.js'
-import { refusalError, Writer } from './writer.js'
+import { Writer } from './writer.js'
 
 export interface StoreDiskOptions extends Pick<ClaimOptions, 'queue' | 'node' | 'role' | 'safety'> {
   readonly store: Store

@@ -2,9 +2,16 @@
  * Invariant: nothing is changed and no clock is compared: whether an owner beats is what looks of
  * this process saw, measured by its own clock. */
 import { pause, type Clock } from '../base/clock.js'
-import { WaybillError } from '../errors.js'
 import { unsafeReasons } from './replication-safety.js'
-import type { Answer, QueueRow, SafetyFacts, Session, Standing, Store } from './store.js'
+import {
+  refusalError,
+  type Answer,
+  type QueueRow,
+  type SafetyFacts,
+  type Session,
+  type Standing,
+  type Store,
+} from './store.js'
 
 export interface QueueStatus {
   readonly name: string
@@ -74,22 +81,22 @@ export class StoreObserver {
 
   async #look(): Promise<StoreStatus> {
     const store = this.#store
-    const session = valueOf(store, await store.connect(undefined))
+    const session = valueOf(await store.connect(undefined))
     try {
-      const facts: SafetyFacts = valueOf(store, await session.safety())
-      const rows = valueOf(store, await session.queues())
+      const facts: SafetyFacts = valueOf(await session.safety())
+      const rows = valueOf(await session.queues())
       if (this.#clock.monotonicMs() - this.#lookedAtMs > memorySpans * this.#betweenMs) {
         this.#seen = new Map()
-        const first = await standings(store, session, rows)
+        const first = await standings(session, rows)
         this.#note(rows, first)
         if (first.some(({ nonce }) => nonce !== undefined))
           await pause(this.#clock, this.#betweenMs, undefined)
       }
-      const now = await standings(store, session, rows)
+      const now = await standings(session, rows)
       this.#note(rows, now)
       const queues: QueueStatus[] = []
       for (const [i, row] of rows.entries()) {
-        const usedBytes = valueOf(store, await session.usedBytes(row.queue))
+        const usedBytes = valueOf(await session.usedBytes(row.queue))
         queues.push({ ...this.#told(row, now[i]!), usedBytes, quotaBytes: row.quotaBytes })
       }
       const { timeline } = session
@@ -127,18 +134,15 @@ export class StoreObserver {
   }
 }
 
-async function standings(store: Store, session: Session, rows: readonly QueueRow[]): Promise<Standing[]> {
+async function standings(session: Session, rows: readonly QueueRow[]): Promise<Standing[]> {
   const found: Standing[] = []
-  for (const { queue } of rows) found.push(valueOf(store, await session.standing(queue)))
+  for (const { queue } of rows) found.push(valueOf(await session.standing(queue)))
   return found
 }
 
 /** @throws WaybillError what the store refuses with, or did not answer */
-export function valueOf<T>(store: Store, answer: Answer<T>): T {
+export function valueOf<T>(answer: Answer<T>): T {
   if (answer.kind === 'done') return answer.value
   if (answer.kind === 'unknown') throw answer.error
-  if (answer.refusal.kind === 'failed') throw answer.refusal.error
-  throw new WaybillError('DISK_FAILED', `the store refused: ${answer.refusal.kind}`, {
-    directory: store.name,
-  })
+  throw refusalError(answer.refusal)
 }

@@ -72,6 +72,9 @@ export function storePlaceOf(url: string): StorePlace {
   const parts = /^(postgres(?:ql)?:\/\/)(?:([^@/?]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/.exec(url)
   if (parts === null) throw invalid('a store is postgres://USER@HOST/DATABASE?queue=NAME')
   const [, scheme = '', login, hosts = '', database = '', query = ''] = parts
+  // Else a part of a password is a host or a database, and stands in a log.
+  if (/[@#]/.test(hosts + database) || database.includes('/', 1) || login?.includes('#') === true)
+    throw notEncoded()
   const parameters = new URLSearchParams(query)
   const take = (name: string): string | undefined => {
     const value = parameters.get(name) ?? undefined
@@ -96,10 +99,16 @@ export function storePlaceOf(url: string): StorePlace {
   }
 }
 
+const notEncoded = (): WaybillError =>
+  invalid("in names and passwords of a store's URL, '@', '/', '?' and '#' are %40, %2F, %3F and %23")
+
 /** @throws WaybillError OPTION_INVALID */
 function checkRest(parameters: URLSearchParams): void {
   for (const name of parameters.keys()) {
+    if (name.includes('@')) throw notEncoded()
     if (fixed.has(name)) throw invalid(`the URL of a store does not set '${name}': Waybill does`)
+    if (name === 'host' && parameters.get(name)?.includes(',') === true)
+      throw invalid("servers of a store stand before the database, with commas, not in 'host'")
     if (!known.has(name)) throw invalid(`the URL of a store has no parameter '${name}'`)
   }
 }

@@ -5,7 +5,8 @@
  * writer.ts finds out. A change happens only under the epoch that the queue has at that moment:
  * the fence is part of the statement itself, for whatever looks first and writes later can be
  * overtaken in between. */
-import type { WaybillError } from '../errors.js'
+import { diskFailure } from '../disk/failure.js'
+import { WaybillError } from '../errors.js'
 
 export type Answer<T> =
   | { readonly kind: 'done'; readonly value: T }
@@ -166,6 +167,35 @@ export const done = <T>(value: T): Answer<T> => ({ kind: 'done', value })
 export const unknown = (error: WaybillError): Answer<never> => ({ kind: 'unknown', error })
 export const refused = (refusal: Refusal): Answer<never> => ({ kind: 'refused', refusal })
 export const fenced: Answer<never> = refused({ kind: 'fenced' })
+
+/** What a refusal is for callers. @returns DISK_FAILED, DISK_FULL */
+export function refusalError(refusal: Refusal, operation = 'store', path = ''): WaybillError {
+  switch (refusal.kind) {
+    case 'errno':
+      return refusal.errno === noRoom
+        ? storeFull(operation, path)
+        : diskFailure(operation, path, refusal.errno)
+    case 'failed':
+      return refusal.error
+    case 'fenced':
+      return diskFailure(operation, path, 'EPERM')
+  }
+}
+
+const noRoom = 'ENOSPC'
+
+/** The code is that of a directory's disk. */
+function storeFull(operation: string, path: string): WaybillError {
+  const { code } = diskFailure(operation, path, noRoom)
+  const place = { operation, errno: noRoom, ...(path === '' ? undefined : { path }) }
+  return new WaybillError(code, "no room on a disk of the store's server", place)
+}
+
+/** Why there is no answer to go on with; undefined: there is one. */
+export function errorIn(answer: Answer<unknown>): WaybillError | undefined {
+  if (answer.kind === 'done') return undefined
+  return answer.kind === 'unknown' ? answer.error : refusalError(answer.refusal)
+}
 
 /** A path as a directory and a name in it. */
 export function split(path: string): readonly [parent: string, name: string] {

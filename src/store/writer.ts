@@ -10,15 +10,13 @@
  * the next wait. Only changes of a file each are, so that their order says nothing. */
 import { assert } from '../base/assert.js'
 import type { Clock } from '../base/clock.js'
-import { diskFailure } from '../disk/failure.js'
-import type { WaybillError } from '../errors.js'
-import type { Lease, Tenure } from './lease.js'
-import { NewestChange } from './newest-change.js'
+import type { Lease, Tenure, Trouble } from './lease.js'
 import type { StoreStatistics } from './statistics.js'
 import {
   done,
   fenced,
   parts,
+  refusalError,
   type Answer,
   type Part,
   type Refusal,
@@ -99,6 +97,7 @@ export class Writer {
 
   async #perform(works: readonly Work[]): Promise<void> {
     let isUnknown = false
+    const trouble: Trouble = {}
     for (;;) {
       const tenure = await this.#lease.tenure()
       if (isUnknown) {
@@ -107,7 +106,7 @@ export class Writer {
           const refusal = refusalOf(found)
           if (refusal !== undefined && (await this.#lease.isOurs(tenure)))
             throw refusalError(refusal, works[0]!.operation, works[0]!.path)
-          this.#lease.broken(tenure)
+          await this.#lease.again(tenure, trouble, found)
           continue
         }
         if (found.value !== undefined) {
@@ -129,7 +128,7 @@ export class Writer {
       const refusal = refusalOf(answer)
       if (refusal !== undefined && (await this.#lease.isOurs(tenure))) return this.#refuse(works, refusal)
       isUnknown = answer.kind === 'unknown'
-      this.#lease.broken(tenure)
+      await this.#lease.again(tenure, trouble, answer)
     }
   }
 
@@ -205,14 +204,38 @@ async function areThere({ beat, fence }: Tenure, works: readonly Work[]): Promis
 const refusalOf = (answer: Answer<unknown>): Refusal | undefined =>
   answer.kind === 'refused' && answer.refusal.kind !== 'fenced' ? answer.refusal : undefined
 
-/** @returns DISK_FAILED, DISK_FULL */
-export function refusalError(refusal: Refusal, operation: string, path: string): WaybillError {
-  switch (refusal.kind) {
-    case 'errno':
-      return diskFailure(operation, path, refusal.errno)
-    case 'failed':
-      return refusal.error
-    case 'fenced':
-      return diskFailure(operation, path, 'EPERM')
+type Append = Extract<Write, { readonly verb: 'append' }>
+
+/** The newest changes of a part that the store has answered, and whether it still has them.
+ * Invariant: a no is certain. What a change whose answer was lost may have removed meanwhile is not
+ * looked for.
+ *    1. A change is answered, and mail is settled by it.
+ *    2. The database is restored to an earlier moment; or a standby without the change is promoted.
+ *    3. The life resumes, and appends behind what is not there. Recovery meets a gap: what was
+ *       settled behind it is lost with what stood in it. */
+export class NewestChange {
+  #number: number | undefined
+  /** Undefined: what came behind it may have replaced it, or removed its file. */
+  #append: Append | undefined
+
+  /** Of one question, that was answered. */
+  note(writes: readonly Write[]): void {
+    for (const write of writes) if ('number' in write) this.#number = write.number
+    const areAppends = writes.every((write): write is Append => write.verb === 'append')
+    this.#append = areAppends ? writes.at(-1) : undefined
+  }
+
+  /** Asked while nothing of this part is in flight that could still happen. */
+  async isIn(session: Session, queue: number): Promise<Answer<boolean>> {
+    if (this.#number !== undefined) {
+      const last = await session.lastChange(queue)
+      if (last.kind !== 'done') return last
+      if (last.value !== this.#number) return done(last.value > this.#number)
+    }
+    if (this.#append === undefined) return done(true)
+    const { file, extents } = this.#append
+    const held = await session.holds(queue, file, extents.at(-1)!)
+    // The table of a segment that was made since then.
+    return held.kind === 'refused' && held.refusal.kind === 'errno' ? done(false) : held
   }
 }

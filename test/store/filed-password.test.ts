@@ -77,6 +77,13 @@ describe.skipIf(missing !== undefined)(
       await expect(open(urlOf(''))).rejects.toThrow('password authentication failed')
       await passwordFile('*:*:*:ada:right\n', 0o644)
       await expect(open(urlOf(''))).rejects.toThrow('others may read the password file')
+      await passwordFile('*:*:*:grace:right\n')
+      await expect(open(urlOf(''))).rejects.toMatchObject({
+        code: 'OPTION_INVALID',
+        message: expect.stringMatching(
+          /wants a password: .* has one for 127.0.0.1:\d+:postgres:ada/,
+        ) as string,
+      })
       vi.stubEnv('PGPASSWORD', 'right')
       ;(await open(urlOf(''))).close()
       await new Promise((resolve) => setImmediate(resolve))

@@ -4,8 +4,8 @@ import { systemClock } from '../../src/base/clock.js'
 import { prngAt } from '../../src/base/prng.js'
 import { WaybillError } from '../../src/errors.js'
 import { Lease, type LeaseOptions, type LeaseQuestions } from '../../src/store/lease.js'
-import { newStatistics } from '../../src/store/statistics.js'
-import { done, fenced, unknown, type Answer, type Session } from '../../src/store/store.js'
+import { newStatistics, type StoreEvent } from '../../src/store/statistics.js'
+import { done, fenced, refused, unknown, type Answer, type Session } from '../../src/store/store.js'
 import { claimQueue } from '../../src/store/claim.js'
 
 const row = { queue: 1, name: 'q', home: 'n1', quotaBytes: 1 }
@@ -17,6 +17,8 @@ const nobody = {
   beat: 0,
   isConnected: false,
 }
+
+const facts = { versionNumber: 150_000, settings: {}, standbyCount: 1 }
 
 const questions: LeaseQuestions = {
   garbage: () => undefined,
@@ -171,4 +173,98 @@ test('all connections are to one server, where one that was replaced goes on', a
   const { beat, journal, names, reads } = await lease.tenure()
   expect([beat, journal, names, reads].map(({ timeline }) => timeline)).toEqual([2, 2, 2, 2])
   expect(timelines).toEqual([])
+})
+
+const away = (message: string): Answer<never> => unknown(new WaybillError('STORE_UNREACHABLE', message))
+const full = refused({ kind: 'errno', errno: 'ENOSPC' })
+
+/** A life that begins on such a store, and what was said of it. */
+async function lived(
+  changes: Partial<LeaseOptions>,
+  given: Partial<LeaseQuestions> = {},
+): Promise<{ lease: Lease; ending: () => string | undefined; events: StoreEvent[] }> {
+  const events: StoreEvent[] = []
+  let ending: string | undefined
+  const lease = await Lease.take(
+    { ...options({}), onEvent: (event) => events.push(event), ...changes },
+    (error) => (ending = `${error.code} ${error.message}`),
+    { ...questions, ...given },
+  )
+  onTestFinished(() => lease.abandon(new WaybillError('QUEUE_CRASHED', 'the end of the test')))
+  return { lease, ending: () => ending, events }
+}
+
+test('a question that no tenure answers ends the life, with its reason', async () => {
+  const { lease, events } = await lived({ resumeMs: 100 })
+  const asked = lease.ask(() => Promise.resolve(away('could not read block 7')))
+  await expect(asked).rejects.toMatchObject({
+    code: 'STORE_UNREACHABLE',
+    message: expect.stringContaining(
+      'the store takes connections, and has not answered one question for 0 s: could not read block 7',
+    ) as string,
+  })
+  expect(events.slice(0, 2)).toEqual([
+    { kind: 'interrupted', reason: 'could not read block 7' },
+    { kind: 'resumed', epoch: 3 },
+  ])
+  // Asked twice, and then once a second.
+  expect(events.filter(({ kind }) => kind === 'resumed').length).toBeLessThan(4)
+})
+
+test('a beat that the store refuses ends the life', async () => {
+  const { ending } = await lived({ ...options({ beat: () => Promise.resolve(full) }), beatMs: 10 })
+  await expect.poll(ending).toContain("no room on a disk of the store's server")
+})
+
+test('a resume that a full disk refuses ends the life, and says so', async () => {
+  const { lease, ending } = await lived(options({ resume: () => Promise.resolve(full) }))
+  await expect(lease.ask(() => Promise.resolve(away('gone')))).rejects.toMatchObject({ code: 'DISK_FULL' })
+  expect(ending()).toContain("no room on a disk of the store's server")
+})
+
+test('garbage that cannot be removed for want of room is told once, and ends no tenure', async () => {
+  let reaps = 0
+  const events: StoreEvent[] = []
+  const reap = (): Promise<Answer<number>> => {
+    reaps++
+    return Promise.resolve(full)
+  }
+  await lived(
+    { ...options({ reap }), beatMs: 10, onEvent: (event) => events.push(event) },
+    { garbage: () => [] },
+  )
+  await expect.poll(() => reaps).toBeGreaterThan(3)
+  expect(events.map(({ kind }) => kind)).toEqual(['unreaped'])
+})
+
+test('a life that gets too few connections ends with what the server said', async () => {
+  const given = options({})
+  let count = 0
+  const connect = (nonce: string): Promise<Answer<Session>> =>
+    ++count % 4 === 0 ? Promise.resolve(away('too many connections')) : given.store.connect(nonce)
+  const taken = lived({ ...given, resumeMs: 100, store: { ...given.store, connect } })
+  await expect(taken).rejects.toMatchObject({
+    code: 'STORE_UNREACHABLE',
+    message: expect.stringContaining('too many connections') as string,
+  })
+})
+
+test('connections that nobody uses are used now and then', async () => {
+  const used: string[] = []
+  const given = options({ safety: () => Promise.resolve(done(facts)) })
+  const names = ['beat', 'journal', 'names', 'reads']
+  const connect = async (nonce: string): Promise<Answer<Session>> => {
+    const answer = await given.store.connect(nonce)
+    if (answer.kind !== 'done') return answer
+    const name = names.shift() ?? '?'
+    const standing = (queue: number): ReturnType<Session['standing']> => {
+      used.push(name)
+      return answer.value.standing(queue)
+    }
+    return done({ ...answer.value, standing })
+  }
+  await lived({ ...given, beatMs: 10, safetyMs: 10, store: { ...given.store, connect } })
+  used.length = 0
+  await expect.poll(() => used.length).toBeGreaterThanOrEqual(3)
+  expect(used.slice(0, 3).sort()).toEqual(['journal', 'names', 'reads'])
 })

@@ -1,6 +1,6 @@
 /** Whether a store still has the newest changes that it has answered. */
 import { expect, test } from 'vitest'
-import { NewestChange } from '../../src/store/newest-change.js'
+import { NewestChange } from '../../src/store/writer.js'
 import { done, refused, type Answer, type Session, type Write } from '../../src/store/store.js'
 
 const segment = { file: 7, hasTable: true }

@@ -144,6 +144,39 @@ describe.skipIf(missing !== undefined)(`queues in a store${reason}`, () => {
     expect(disk.statistics).toMatchObject({ epoch: 1, resumeCount: 0 })
   })
 
+  test('a store that several make at once is made once', async () => {
+    const [primary] = servers!.servers
+    await servers!.ask(primary!, 'CREATE DATABASE fresh')
+    const place = storePlaceOf(urlOf('made').replace('/postgres?', '/fresh?'))
+    const makes = ['a', 'b', 'c'].map((name) =>
+      initStore(place, { name, quotaBytes: undefined }, systemClock),
+    )
+    const made = await Promise.all(makes)
+    expect(made.filter(({ schema }) => schema)).toHaveLength(1)
+    expect(made.filter(({ queue }) => queue)).toHaveLength(3)
+  })
+
+  test('a copy of the store in another database leaves the connections of its owners alone', async () => {
+    const [primary] = servers!.servers
+    await servers!.ask(primary!, 'CREATE DATABASE copied')
+    const copyUrl = urlOf('original').replace('/postgres?', '/copied?')
+    await initStore(storePlaceOf(copyUrl), { name: 'original', quotaBytes: undefined }, systemClock)
+    const events: string[] = []
+    const disk = storeDisk({ url: await made('original'), onEvent: ({ kind }) => events.push(kind) })
+    await disk.claim()
+    const { nonce } = disk.life!
+    const connected = await pgStore(copyUrl).connect(undefined)
+    const session = (connected as Extract<typeof connected, { kind: 'done' }>).value
+    // The copy has the owner that the store had when it was copied.
+    await session.claim({ queue: 1, epoch: 0 }, { nonce, node: 'original' }, true)
+    expect(await session.standing(1)).toMatchObject({ value: { nonce, isConnected: false } })
+    await session.expel(nonce)
+    session.close()
+    await disk.makeDirectory('lanes')
+    disk.abandon()
+    expect(events).toEqual([])
+  })
+
   test('a second process of the same name is told who has the queue', async () => {
     const url = await made('mx2')
     await using queue = await openQueue(

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { isStoreUrl } from '../../src/store/is-store-url.js'
 import { storePlaceOf } from '../../src/store/store-url.js'
+import { shownQueue } from '../../tools/commands/cli/shown-queue.js'
 
 test('each host has a URL of its own, with what PostgreSQL understands', () => {
   const place = storePlaceOf('postgres://me:pw@n1,n2:5433/mail?queue=mx1&sslmode=require&ttl=3s')
@@ -12,7 +13,6 @@ test('each host has a URL of its own, with what PostgreSQL understands', () => {
 })
 
 test('its name has no password', () => {
-  expect(storePlaceOf('postgres://me:p@w:x@n1/mail').name).not.toContain('p@w')
   expect(storePlaceOf('postgres://me:secret@n1/mail').name).toBe('postgres://me@n1/mail')
 })
 
@@ -27,10 +27,42 @@ test.each([
   ['postgres://n1/mail?saftey=assumed', 'store'],
   ['postgres://n1/mail?application_name=mta', 'store'],
   ['postgres://n1/mail?statement_timeout=1000', 'store'],
+  ['postgres:///mail?host=n1,n2', 'store'],
 ])('%s is refused', (url, option) => {
   expect(() => storePlaceOf(url)).toThrowError(
     expect.objectContaining({ code: 'OPTION_INVALID', place: { option } }),
   )
+})
+
+test.each([
+  'postgres://me:topmost@secret@n1/mail?queue=q',
+  'postgres://me:topmost@n1,n2@secret:5432/mail?queue=q',
+  'postgres://me:topmost/secret@n1/mail?queue=q',
+  'postgres://me:topmost?secret@n1/mail?queue=q',
+  'postgres://me:topmost#secret@n1/mail?queue=q',
+])('a password that is not encoded is refused, and not shown: %s', (url) => {
+  const refusal = (): unknown => {
+    try {
+      return storePlaceOf(url)
+    } catch (error) {
+      return error
+    }
+  }
+  expect(refusal()).toMatchObject({
+    code: 'OPTION_INVALID',
+    message: expect.stringContaining('are %40, %2F, %3F and %23') as string,
+  })
+  expect(JSON.stringify([refusal(), String(refusal())])).not.toMatch(/topmost|secret/)
+  expect(shownQueue(url)).not.toMatch(/topmost|secret@/)
+})
+
+test('hosts may be addresses of IPv6 and directories of sockets', () => {
+  expect(storePlaceOf('postgres://me@[::1]:1,[::2]:2/mail').urls).toEqual([
+    'postgres://me@[::1]:1/mail',
+    'postgres://me@[::2]:2/mail',
+  ])
+  expect(storePlaceOf('postgres://me@%2Frun%2Fpg/mail').urls).toEqual(['postgres://me@%2Frun%2Fpg/mail'])
+  expect(storePlaceOf('postgres:///mail?host=/run/pg').urls).toEqual(['postgres:///mail?host=%2Frun%2Fpg'])
 })
 
 test('a directory is no URL of a store', () => {

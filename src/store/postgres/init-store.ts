@@ -5,6 +5,7 @@ import { WaybillError } from '../../errors.js'
 import type { PgConnection, Question, Rows } from './pg-connection.js'
 import { PgStore } from './pg-store.js'
 import { callsText, otherSchemaReason, schemaText, schemaVersion } from './schema.js'
+import { refusalError } from '../store.js'
 import type { StorePlace } from '../store-url.js'
 
 export interface Made {
@@ -20,36 +21,36 @@ export async function initStore(
 ): Promise<Made> {
   const connected = await new PgStore(place, clock).connectAny(undefined)
   if (connected.kind === 'unknown') throw connected.error
-  if (connected.kind === 'refused')
-    throw connected.refusal.kind === 'failed' ? connected.refusal.error : unexpected(place)
+  if (connected.kind === 'refused') throw refusalError(connected.refusal)
   const { connection } = connected.value
   try {
     const schema = await makeSchema(place, connection)
-    return { schema, queue: queue !== undefined && (await makeQueue(place, connection, queue)) }
+    return { schema, queue: queue !== undefined && (await makeQueue(connection, queue)) }
   } finally {
     connection.close()
   }
 }
 
 async function makeSchema(place: StorePlace, connection: PgConnection): Promise<boolean> {
-  const { rows } = await ask(place, connection, { text: "SELECT to_regclass('waybill.schema')" })
+  // Until the connection ends: a second init that runs at once finds what the first has made.
+  await ask(connection, { text: `SELECT pg_advisory_lock(hashtext('waybill.schema'))` })
+  const { rows } = await ask(connection, { text: "SELECT to_regclass('waybill.schema')" })
   if (rows[0]?.[0] === null) {
-    await ask(place, connection, { text: `BEGIN; ${schemaText}; COMMIT` })
+    await ask(connection, { text: `BEGIN; ${schemaText}; COMMIT` })
     return true
   }
-  const { rows: versions } = await ask(place, connection, { text: 'SELECT version FROM waybill.schema' })
+  const { rows: versions } = await ask(connection, { text: 'SELECT version FROM waybill.schema' })
   if (versions[0]?.[0] !== schemaVersion)
     throw new WaybillError('NOT_A_QUEUE', otherSchemaReason(Number(versions[0]?.[0])), {
       directory: place.name,
     })
   // Of a store that an earlier version has made.
-  const calls = await ask(place, connection, { text: "SELECT to_regclass('waybill.call_piece')" })
-  if (calls.rows[0]?.[0] === null) await ask(place, connection, { text: `BEGIN; ${callsText}; COMMIT` })
+  const calls = await ask(connection, { text: "SELECT to_regclass('waybill.call_piece')" })
+  if (calls.rows[0]?.[0] === null) await ask(connection, { text: `BEGIN; ${callsText}; COMMIT` })
   return false
 }
 
 async function makeQueue(
-  place: StorePlace,
   connection: PgConnection,
   { name, quotaBytes }: { readonly name: string; readonly quotaBytes: number | undefined },
 ): Promise<boolean> {
@@ -58,21 +59,17 @@ async function makeQueue(
     ' fences AS (INSERT INTO waybill.fence (queue, part) SELECT queue, part FROM made, (VALUES (0), (1)) p (part)),' +
     ' beats AS (INSERT INTO waybill.beat (queue) SELECT queue FROM made)' +
     ' INSERT INTO waybill.changed (queue) SELECT queue FROM made'
-  const { count } = await ask(place, connection, { text, values: [name] })
+  const { count } = await ask(connection, { text, values: [name] })
   if (quotaBytes !== undefined)
-    await ask(place, connection, {
+    await ask(connection, {
       text: 'UPDATE waybill.queue SET quota = $2 WHERE name = $1',
       values: [name, quotaBytes],
     })
   return count === 1
 }
 
-async function ask(place: StorePlace, connection: PgConnection, question: Question): Promise<Rows> {
+async function ask(connection: PgConnection, question: Question): Promise<Rows> {
   const answer = await connection.ask(question)
   if (answer.kind === 'done') return answer.value
-  if (answer.kind === 'unknown') throw answer.error
-  throw answer.refusal.kind === 'failed' ? answer.refusal.error : unexpected(place)
+  throw answer.kind === 'unknown' ? answer.error : refusalError(answer.refusal)
 }
-
-const unexpected = (place: StorePlace): WaybillError =>
-  new WaybillError('DISK_FAILED', 'the store answered what was not asked', { directory: place.name })

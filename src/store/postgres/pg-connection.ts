@@ -75,6 +75,15 @@ interface PasswordHolder {
   password: string | null | undefined | (() => Promise<string | undefined>)
 }
 
+/** Asked when the server wants one. @throws WaybillError OPTION_INVALID: there is none */
+async function passwordOf(client: pg.Client, url: string): Promise<string> {
+  const password = await filedPassword(client)
+  if (password !== undefined) return password
+  const { user, host, port, database } = client
+  const reason = `${hostOf(url)} wants a password: neither PGPASSWORD nor the file of PGPASSFILE has one for ${host}:${port}:${database}:${user}`
+  throw notAsTold(reason, undefined)
+}
+
 export class PgConnection {
   readonly #client: pg.Client
   readonly #options: ConnectOptions
@@ -100,7 +109,7 @@ export class PgConnection {
     const client = await clientOf(options)
     // Where neither the URL nor the environment has one.
     const login = client as unknown as PasswordHolder
-    login.password ??= () => filedPassword(client)
+    login.password ??= () => passwordOf(client, options.url)
     const connection = new PgConnection(client, options)
     const connected = (): Promise<Answer<void>> => connection.#inTime(client.connect().then(() => undefined))
     const answer = await connection.whileAsked(options.over, connected)
@@ -250,7 +259,10 @@ export function pgAnswer(error: unknown): Answer<never> {
   if (code === '53100') return refused({ kind: 'errno', errno: 'ENOSPC' })
   // A table that an owner has dropped meanwhile.
   if (code === '42P01' && /waybill\.s\d+/.test(text)) return refused({ kind: 'errno', errno: 'ENOENT' })
-  const hint = code === noRights ? '; a node needs the role that `waybill store init` had' : ''
+  const hint =
+    code === noRights
+      ? '; a node needs the role that `waybill store init` had, and init one that may CREATE in the database'
+      : ''
   const place = { operation: 'store', errno: code }
   const failure = new WaybillError('DISK_FAILED', `the store refused: ${text}${hint}`, place, error)
   return refused({ kind: 'failed', error: failure })

@@ -32,6 +32,12 @@ import {
 export const tagOf = (nonce: string | undefined): string =>
   nonce === undefined ? 'waybill' : `waybill ${nonce}`
 
+/** Not of a copy of the store in another database of this server, whose lives have the same names:
+ *    1. A backup is restored beside the store, to look into it, and a node is started there.
+ *    2. It claims the queue, and ends the connections of the life that it finds in it.
+ *    3. They are those of the node that runs on the store itself. */
+const ofDatabase = 'datname = current_database()'
+
 /** Unlinked files that are removed in one question. Each that is locked meanwhile may take 200 ms,
  * together less than a deadline. */
 const reapedMax = 16
@@ -67,7 +73,7 @@ export class PgSession implements Session {
   standing(queue: number): Promise<Answer<Standing>> {
     const text =
       'SELECT epoch, nonce, node, host(address), beat, EXISTS (SELECT FROM pg_stat_activity' +
-      " WHERE application_name = 'waybill ' || nonce) FROM waybill.fence JOIN waybill.beat USING (queue)" +
+      ` WHERE application_name = 'waybill ' || nonce AND ${ofDatabase}) FROM waybill.fence JOIN waybill.beat USING (queue)` +
       ' WHERE queue = $1 AND part = 0'
     return this.#read(text, [queue], ({ rows: [row = []] }) => ({
       epoch: Number(row[0]),
@@ -86,7 +92,7 @@ export class PgSession implements Session {
   }
 
   expel(nonce: string): Promise<Answer<void>> {
-    const text = 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1'
+    const text = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND ${ofDatabase}`
     return this.#read(text, [tagOf(nonce)], nothing)
   }
 

@@ -12,7 +12,7 @@ import { hostOf, PgConnection, pooled } from './pg-connection.js'
 import { PgCalls } from './pg-calls.js'
 import { PgSession, tagOf } from './pg-session.js'
 import { otherSchemaReason, schemaVersion } from './schema.js'
-import { done, refused, unknown, type Answer, type Session, type Store } from '../store.js'
+import { done, refusalError, refused, unknown, type Answer, type Session, type Store } from '../store.js'
 import type { CallConnection, CallStore } from '../calls.js'
 import { choosePrimary } from '../primary.js'
 import type { StorePlace } from '../store-url.js'
@@ -151,11 +151,7 @@ export class PgStore implements Store, CallStore {
     if (answer.kind === 'unknown') throw answer.error
     // A server that refuses to say what it is may say it the next time.
     if (answer.kind === 'done') return undefined
-    const { refusal } = answer
-    throw new WaybillError(
-      'STORE_UNREACHABLE',
-      refusal.kind === 'failed' ? refusal.error.message : refusal.kind,
-    )
+    throw new WaybillError('STORE_UNREACHABLE', refusalError(answer.refusal).message)
   }
 
   #noPrimary(reasons: readonly string[], candidates: readonly Candidate[]): WaybillError {

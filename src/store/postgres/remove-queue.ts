@@ -7,6 +7,7 @@
 import type { Clock } from '../../base/clock.js'
 import { WaybillError } from '../../errors.js'
 import type { OwnLife } from '../calls.js'
+import { refusalError, type Refusal } from '../store.js'
 import type { StorePlace } from '../store-url.js'
 import { PgStore } from './pg-store.js'
 
@@ -47,12 +48,8 @@ BEGIN
   DELETE FROM waybill.queue WHERE queue = q;
 END $$`
 
-function refusalOf(
-  place: StorePlace,
-  refusal: { readonly kind: string; readonly error?: WaybillError },
-): WaybillError {
-  if (refusal.kind !== 'fenced')
-    return refusal.error ?? new WaybillError('DISK_FAILED', `the store refused: ${refusal.kind}`)
+function refusalOf(place: StorePlace, refusal: Refusal): WaybillError {
+  if (refusal.kind !== 'fenced') return refusalError(refusal)
   const reason = 'another process has claimed the queue meanwhile: nothing was removed'
   return new WaybillError('QUEUE_LOST', reason, { directory: place.name })
 }

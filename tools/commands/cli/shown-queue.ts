@@ -1,7 +1,8 @@
 /** A queue as people read it: the URL of a store without its password. */
 import { isStoreUrl } from '../../../src/store/is-store-url.js'
 
-const password = /^([a-z]+:\/\/[^:@/?]*):[^@/?]*@/
+/** Up to the last '@': one that was not encoded has others. */
+const password = /^([a-z]+:\/\/[^:@/?]*):.*@/
 const passwordParameter = /([?&])password=[^&]*&?/g
 
 export const hasPassword = (url: string): boolean =>

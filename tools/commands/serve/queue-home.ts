@@ -111,7 +111,7 @@ export async function openHome(
 function logStore(event: StoreEvent, log: Logger): void {
   switch (event.kind) {
     case 'interrupted':
-      return log.warn('the store does not answer: mail and deliveries wait')
+      return log.warn({ reason: event.reason }, 'the store does not answer: mail and deliveries wait')
     case 'resumed':
       return log.info({ epoch: event.epoch }, 'the store answers again')
     case 'safety':

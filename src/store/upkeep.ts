@@ -1,0 +1,84 @@
+/** Keeps a queue in a store behind each beat of its owner: garbage, settings, idle connections.
+ * Invariant: what the server refuses here ends no life, because no mail waits for it; what it does
+ * not answer ends the tenure. */
+import type { WaybillError } from '../errors.js'
+import type { LeaseOptions, LeaseQuestions, Tenure } from './lease.js'
+import { unsafeReasons } from './replication-safety.js'
+import { done, errorIn, refusalError, type Answer, type Session } from './store.js'
+
+export type UpkeepOptions = Pick<LeaseOptions, 'clock' | 'safety' | 'safetyMs' | 'onEvent' | 'statistics'>
+
+export class Upkeep {
+  readonly #options: UpkeepOptions
+  readonly #questions: Pick<LeaseQuestions, 'garbage' | 'onUnreaped'>
+  readonly #broken: (tenure: Tenure, error: WaybillError | undefined) => void
+  #safetyDueMs: number
+  #isUnsafe = false
+  #unreapedReason: string | undefined
+
+  constructor(
+    options: UpkeepOptions,
+    questions: Pick<LeaseQuestions, 'garbage' | 'onUnreaped'>,
+    broken: (tenure: Tenure, error: WaybillError | undefined) => void,
+  ) {
+    this.#options = options
+    this.#questions = questions
+    this.#broken = broken
+    this.#safetyDueMs = options.clock.monotonicMs() + options.safetyMs
+  }
+
+  /** The server was seen not to keep its promise a while ago, and not to since. */
+  get isUnsafe(): boolean {
+    return this.#isUnsafe
+  }
+
+  /** @param untilMs when the next beat is due @returns not `done` when the store did not answer */
+  async run(tenure: Tenure, untilMs: number): Promise<Answer<void>> {
+    const swept = await this.#sweep(tenure, untilMs)
+    return swept.kind === 'done' ? this.#look(tenure) : swept
+  }
+
+  /** Removes what was unlinked, for as long as it gets less, and until the next beat is due.
+   * @returns not `done` when nobody knows whether it did */
+  async #sweep(tenure: Tenure, untilMs: number): Promise<Answer<void>> {
+    const { clock, onEvent, statistics } = this.#options
+    for (let before = Infinity; ; before = statistics.reapWaiting) {
+      const open = this.#questions.garbage()
+      if (open === undefined) return done(undefined)
+      const answer = await tenure.beat.reap(tenure.fence, open)
+      if (answer.kind !== 'done') this.#questions.onUnreaped()
+      if (answer.kind === 'refused' && answer.refusal.kind !== 'fenced') {
+        const error = refusalError(answer.refusal)
+        if (error.message !== this.#unreapedReason) onEvent({ kind: 'unreaped', error })
+        this.#unreapedReason = error.message
+        return done(undefined)
+      }
+      if (answer.kind !== 'done') return answer
+      this.#unreapedReason = undefined
+      statistics.reapWaiting = answer.value
+      if (answer.value === 0 || answer.value >= before || clock.monotonicMs() >= untilMs)
+        return done(undefined)
+    }
+  }
+
+  /** Looks at the server's settings now and then. @returns not `done` when it did not answer */
+  async #look(tenure: Tenure): Promise<Answer<void>> {
+    const { clock, safety, safetyMs, onEvent, statistics } = this.#options
+    if (clock.monotonicMs() < this.#safetyDueMs) return done(undefined)
+    const answer = await tenure.beat.safety()
+    if (answer.kind !== 'done') return answer
+    this.#safetyDueMs = clock.monotonicMs() + safetyMs
+    statistics.standbyCount = answer.value.standbyCount
+    const reasons = safety === 'assumed' ? [] : unsafeReasons(answer.value)
+    if (reasons.length > 0 !== this.#isUnsafe) onEvent({ kind: 'safety', reasons })
+    this.#isUnsafe = reasons.length > 0
+    for (const session of [tenure.journal, tenure.names, tenure.reads]) void this.#use(tenure, session)
+    return done(undefined)
+  }
+
+  /** Balancers end a connection that nobody uses, and the next message would wait for new ones. */
+  async #use(tenure: Tenure, session: Session): Promise<void> {
+    const answer = await session.standing(tenure.fence.queue)
+    if (answer.kind !== 'done') this.#broken(tenure, errorIn(answer))
+  }
+}
