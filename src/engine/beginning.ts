@@ -69,7 +69,7 @@ export class Beginning {
   #engine: Engine | undefined
   #hasBegun = false
 
-  /** @param sealedAtMs when the life before wrote last, milliseconds since 1970; 0: there was none */
+  /** @param sealedAtMs when the life before wrote last, milliseconds since 1970; 0: none did */
   constructor(
     given: EngineOptions,
     sealedAtMs: number,

@@ -277,11 +277,6 @@ export async function listenSmtp(queue: SubmitPort, given: SmtpServerOptions): P
     ...(senders && { shown: (sender) => rights.shown(sender) }),
   })
   const logins = new Logins(users ?? new Map())
-  const disabledCommands = [
-    ...jokes,
-    ...(users === undefined ? ['AUTH'] : []),
-    ...(tls === undefined ? ['STARTTLS'] : []),
-  ]
   const greetDelayMs = options.greetDelayMs ?? 100
   const server = new SessionServer(
     {
@@ -294,7 +289,7 @@ export async function listenSmtp(queue: SubmitPort, given: SmtpServerOptions): P
       rejectOversized: true,
       maxClients: options.sessionsMax ?? 500,
       socketTimeout: options.idleTimeoutMs ?? 300_000,
-      disabledCommands,
+      disabledCommands: disabledCommands(options),
       authMethods: ['PLAIN', 'LOGIN'],
       authOptional: true,
       hideENHANCEDSTATUSCODES: false,
@@ -332,6 +327,12 @@ export async function listenSmtp(queue: SubmitPort, given: SmtpServerOptions): P
     close,
   }
 }
+
+const disabledCommands = ({ users, tls }: SmtpServerOptions): string[] => [
+  ...jokes,
+  ...(users === undefined ? ['AUTH'] : []),
+  ...(tls === undefined ? ['STARTTLS'] : []),
+]
 
 function reportErrors(server: SessionServer, onError: SmtpServerOptions['onError']): void {
   let lastError: Error | undefined
