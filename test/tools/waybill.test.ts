@@ -83,6 +83,7 @@ test.each([
   [['serve', '--direct', '--relay-auth', 'b'], 2, /--relay-auth is for a server that --relay names/],
   [['serve', '--retry', '1x'], 2, /--retry takes a duration/],
   [['serve', '--trust', '10.0.0.0/99'], 2, /not an address or network/],
+  [['serve', '--proxy-protocol', 'haproxy'], 2, /not an address or network.*proxy-protocol/],
   [['serve', '--queue', 'a', '--queue', 'b'], 2, /--queue is given twice/],
   [['sendmail', '--fast'], 64, /unknown option/],
   [['sendmail', '--queue', 'a', '--smtp', 'b:25'], 64, /not both/],

@@ -1,4 +1,5 @@
-/** Networks of clients: which may relay, and whose sessions are counted together. Pure.
+/** Networks of clients: which may relay, which are balancers, and whose sessions are counted
+ * together. Pure.
  * Invariant: of IPv6 the first 64 bits are one client, for one machine has all addresses behind
  * them (RFC 4291 §2.5.1, RFC 8981); of IPv4 the address is.
  * @see Postfix mynetworks, and smtpd_client_ipv6_prefix_length, which is 84 */
@@ -7,10 +8,10 @@ import { WaybillError } from '../../errors.js'
 
 export const loopbackNetworks: readonly string[] = ['127.0.0.0/8', '::1']
 
-/** @param networks addresses or networks in CIDR form, IPv4 and IPv6
+/** @param networks addresses or networks in CIDR form, IPv4 and IPv6 @param option that names them
  * @returns whether an address is in one of them; an IPv4 address may be mapped to IPv6
  * @throws WaybillError OPTION_INVALID */
-export function trustedNetworks(networks: readonly string[]): (address: string) => boolean {
+export function networkList(networks: readonly string[], option = 'trust'): (address: string) => boolean {
   const list = new BlockList()
   for (const network of networks) {
     const [address = '', bits] = network.split('/')
@@ -18,11 +19,11 @@ export function trustedNetworks(networks: readonly string[]): (address: string) 
     const prefixMax = family === 4 ? 32 : 128
     const prefix = bits === undefined ? prefixMax : /^\d{1,3}$/.test(bits) ? Number(bits) : Infinity
     if (family === 0 || prefix > prefixMax) {
-      throw new WaybillError('OPTION_INVALID', `not an address or network: ${network}`, { option: 'trust' })
+      throw new WaybillError('OPTION_INVALID', `not an address or network: ${network}`, { option })
     }
     if (hasHostBits(address, family, prefix))
       throw new WaybillError('OPTION_INVALID', `not a network: ${network} has bits behind its prefix`, {
-        option: 'trust',
+        option,
       })
     list.addSubnet(address, prefix, family === 4 ? 'ipv4' : 'ipv6')
   }

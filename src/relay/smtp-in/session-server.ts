@@ -35,6 +35,9 @@ function nextId(): string {
   return lastId.toString(32).padStart(idBits / 5, '0')
 }
 
+/** In which a balancer names the client, if no client has less time for a command. */
+const proxyLineMsMax = 5000
+
 /** Of the time for a request, how much passes between two looks, at most so many milliseconds. */
 const lookShare = 1 / 10
 const lookMsMax = 10_000
@@ -60,6 +63,7 @@ class Sessions extends Set<Session> {
 
 export class SessionServer extends SMTPServer {
   readonly #courtesyTo: CourtesyTo
+  readonly #isBalancer: (address: string) => boolean
   readonly #sessions = new Sessions()
   /** The data of a session for a handler. */
   readonly #sessionOf = new WeakMap<object, Session>()
@@ -70,10 +74,17 @@ export class SessionServer extends SMTPServer {
   /** Undefined: ETRN is not offered. */
   readonly startQueue: StartQueue | undefined
 
-  constructor(options: SMTPServerOptions, courtesyTo: CourtesyTo, startQueue?: StartQueue) {
-    super(options)
+  /** @param isBalancer connections from this address begin with a line PROXY */
+  constructor(
+    options: SMTPServerOptions,
+    courtesyTo: CourtesyTo,
+    startQueue?: StartQueue,
+    isBalancer: (address: string) => boolean = () => false,
+  ) {
+    super({ ...options, useProxy: true })
     this.startQueue = startQueue
     this.#courtesyTo = courtesyTo
+    this.#isBalancer = isBalancer
     const onData = this.onData.bind(this)
     this.onData = (source, told, done) => {
       const decided = this.#undecided(told, done)
@@ -113,11 +124,31 @@ export class SessionServer extends SMTPServer {
     //    1. a client sends its message and ends its side, as `nc -N` does
     //    2. Node ends ours
     //    3. the message is durable, and 250 cannot be written
-    const server = createServer({ allowHalfOpen: true }, (socket) => this.connect(socket, {}, implicitTls))
+    const server = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket, implicitTls))
     const bound = await listening(server, host, port, how)
     server.on('error', (error) => this._onError(error))
     this.#servers.push(server)
     return bound
+  }
+
+  /** A balancer names the client before the greeting and the handshake. What clients may do by
+   * their addresses all of them could do by the balancer's. */
+  #accept(socket: Socket, implicitTls: boolean): void {
+    const { remoteAddress = '' } = socket
+    if (!this.#isBalancer(remoteAddress)) return this.connect(socket, {}, implicitTls)
+    let isLate = false
+    const late = (): void => {
+      isLate = true
+      socket.destroy()
+    }
+    socket.setTimeout(Math.min(proxyLineMsMax, requestMsOf(this)), late)
+    this._handleProxy(socket, (error, options) => {
+      socket.setTimeout(0, late)
+      if (options !== undefined) this.connect(socket, options, implicitTls)
+      // One that says nothing and goes looks whether the port is open.
+      else if (isLate || socket.bytesRead > 0)
+        this._onError(new Error(`no line PROXY from ${remoteAddress}: ${error?.message}`))
+    })
   }
 
   override connect(socket: Socket, options: SMTPConnectionOptions, implicitTls = false): void {

@@ -27,7 +27,7 @@ import type { RefusedRecipients } from '../tables/route-verdict.js'
 import { shownSender, type Senders } from '../tables/senders.js'
 import { SessionServer, type Certificate, type Place } from './session-server.js'
 import type { Ends } from './smtp-session.js'
-import { loopbackNetworks, trustedNetworks } from './client-networks.js'
+import { loopbackNetworks, networkList } from './client-networks.js'
 import { nameLengthMax, type Users } from '../tables/users.js'
 
 /** A client was told no. */
@@ -92,6 +92,9 @@ export interface SmtpServerOptions extends SmtpHandlerOptions, ClientTables {
   /** Addresses or networks; default: this machine (loopback, and clients with the address that
    * they connect to). */
   readonly trust?: readonly string[]
+  /** Addresses or networks of balancers: what comes from them begins with the line `PROXY` of
+   * HAProxy's protocol, version 1, which names the client. Default: none. */
+  readonly proxyProtocol?: readonly string[]
   /** Whether the header of mail from clients that may relay is completed
    * (completed-header.ts). Default: yes. */
   readonly completesHeader?: boolean
@@ -136,7 +139,7 @@ class ClientRights {
   constructor(options: SmtpServerOptions, hostname: string) {
     this.#hostname = hostname
     this.#usual = ({ local: 'listed', relay: 'elsewhere' } as const)[options.purpose]
-    this.#isListed = trustedNetworks(options.trust ?? loopbackNetworks)
+    this.#isListed = networkList(options.trust ?? loopbackNetworks)
     this.#trustsThisMachine = options.trust === undefined
     this.#relayDomains = options.relayDomains
     this.#aliases = options.aliases
@@ -303,6 +306,7 @@ export async function listenSmtp(queue: SubmitPort, given: SmtpServerOptions): P
         ? { greetDelayMs: 0, sessionsMax: Infinity }
         : { greetDelayMs, sessionsMax: options.sessionsPerClientMax ?? 50 },
     queue.startQueue,
+    networkList(options.proxyProtocol ?? [], 'proxyProtocol'),
   )
   reportErrors(server, options.onError)
   const close = (): void => server.abandon()

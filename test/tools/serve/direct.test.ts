@@ -48,6 +48,20 @@ test('who is not trusted sends nothing', async () => {
   expect(toRecipient).toMatch(/^554 5\.7\.1 /)
 })
 
+test.each(['yes', 'no'])(
+  'the client that a balancer names is not trusted as it is: thread %s',
+  async (word) => {
+    const { relay, client } = await direct('--proxy-protocol', '127.0.0.1', '--smtp-thread', word)
+    client.send('PROXY TCP4 192.0.2.1 127.0.0.1 50000 25\r\n')
+    const [, , toRecipient] = await untilData(client)
+    expect(toRecipient).toMatch(/^554 5\.7\.1 /)
+    const unnamed = await rawClient(relay.endpoint.port)
+    unnamed.send('EHLO c.example\r\n')
+    await unnamed.closed
+    await expect.poll(() => relay.log).toContain('no line PROXY from 127.0.0.1')
+  },
+)
+
 test('a name without a domain is warned of', async () => {
   const { relay } = await direct('--hostname', 'relay')
   await expect.poll(() => relay.log).toContain('mail from a host without a domain')

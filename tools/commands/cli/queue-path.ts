@@ -3,7 +3,6 @@
  * Invariant: every command asks here, so all agree; nothing is looked at or made. */
 import process from 'node:process'
 import { UsageError, type Arguments } from './command.js'
-import { shownQueue } from './shown-queue.js'
 
 export const queueVariable = 'WAYBILL_QUEUE'
 
@@ -22,10 +21,6 @@ export function queuePathOf(args: Arguments): string {
 
 /** '' if it names none. */
 export const queueOfEnvironment = (): string => process.env[queueVariable] ?? ''
-
-/** @param reason '' where nothing lies there */
-export const noQueueText = (path: string, reason: string): string =>
-  `no queue at ${shownQueue(path)}${reason === '' ? '' : `: ${reason}`}${namingHint(path)}`
 
 /** A hint for an operator without a queue: how to name another. */
 export const namingHint = (path: string): string =>

@@ -18,7 +18,8 @@ import { printable } from '../text/shown-text.js'
 import { Output, OutputClosed, processSurroundings, type Surroundings } from '../text/output.js'
 import { Progress } from '../text/progress.js'
 import { actAsOwner } from '../cli/queue-owner.js'
-import { noQueueText, queueHelp, queuePathOf } from '../cli/queue-path.js'
+import { queueHelp, queuePathOf } from '../cli/queue-path.js'
+import { noQueueText } from '../cli/shown-queue.js'
 
 export const exits = { fine: 0, wrong: 1, usage: 2, noQueue: 3 } as const
 

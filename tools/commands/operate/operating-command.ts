@@ -5,10 +5,10 @@ import { ControlClient } from '../../../src/control/client.js'
 import { isWaybillError } from '../../../src/errors.js'
 import { QueueDirectory } from '../../../src/inspect/queue/queue-directory.js'
 import { lineOf, wayOutOf, type Arguments, type Command } from '../cli/command.js'
-import { shownQueue } from '../cli/shown-queue.js'
+import { noQueueText, shownQueue } from '../cli/shown-queue.js'
 import { exits, queueOption } from '../look/inspection.js'
 import { Output, OutputClosed, processSurroundings, type Surroundings } from '../text/output.js'
-import { noQueueText, queuePathOf } from '../cli/queue-path.js'
+import { queuePathOf } from '../cli/queue-path.js'
 import { actAsOwner } from '../cli/queue-owner.js'
 
 export const operatingExitNotes =

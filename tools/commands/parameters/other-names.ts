@@ -46,6 +46,7 @@ export const otherNames: Readonly<Record<string, string>> = {
   smtpd_tls_cert_file: '--tls-cert',
   smtpd_tls_key_file: '--tls-key',
   smtpd_tls_security_level: '--tls-cert',
+  smtpd_upstream_proxy_protocol: '--proxy-protocol',
   soft_bounce: 'nothing: `waybill hold` keeps mail',
   transport_maps: '--routes',
   virtual_alias_maps: '--aliases',

@@ -78,6 +78,11 @@ export const serve: Command = {
       many: true,
       help: 'clients that may relay: address or network, may be repeated\n(this machine; sendmail needs it among those that are named)',
     },
+    'proxy-protocol': {
+      value: 'NETWORK',
+      many: true,
+      help: "addresses of balancers: connections from them begin with HAProxy's line PROXY (version 1), which names\nthe client (none)",
+    },
     'relay-domains': {
       value: 'FILE',
       help: 'mail for these is taken from everyone: lines `example.com`, `.example.com` (what is below it) and\n`user@example.com`; a domain with lines for users alone has no others, for nobody',

@@ -7,7 +7,7 @@ import { isReportingMta } from '../../../src/bounce/report.js'
 import { canSharePorts } from '../../../src/relay/listening.js'
 import type { Place } from '../../../src/relay/smtp-in/session-server.js'
 import type { SmtpFrontOptions } from '../../../src/relay/smtp-in/smtp-front.js'
-import { trustedNetworks } from '../../../src/relay/smtp-in/client-networks.js'
+import { networkList } from '../../../src/relay/smtp-in/client-networks.js'
 import { UsageError, type Arguments } from '../cli/command.js'
 import { historyOf } from '../cli/history-options.js'
 import { mailqUsersOf } from '../cli/mailq-ports.js'
@@ -144,13 +144,20 @@ function placesOf(args: Arguments): Place[] {
   ].map((place) => ({ ...place, sharesPort }))
 }
 
+/** @throws WaybillError OPTION_INVALID */
+function networksOf(args: Arguments, option: 'trust' | 'proxy-protocol'): string[] {
+  const networks = args.all(option).flatMap((text) => text.split(',').map((part) => part.trim()))
+  networkList(networks, option)
+  return networks
+}
+
 /** @throws UsageError, WaybillError OPTION_INVALID */
 function serverOf(
   args: Arguments,
   { places, hostname, purpose }: Pick<SmtpFrontOptions, 'places' | 'purpose'> & { readonly hostname: string },
 ): SmtpFrontOptions & { readonly sizeBytesMax: number } {
-  const trust = args.all('trust').flatMap((text) => text.split(',').map((part) => part.trim()))
-  trustedNetworks(trust)
+  const trust = networksOf(args, 'trust')
+  const proxyProtocol = networksOf(args, 'proxy-protocol')
   const sizeBytesMax = parseBytes('size-limit', args.one('size-limit') ?? '50M')
   if (sizeBytesMax < 1 || sizeBytesMax > sizeLimitBytesMax)
     throw new UsageError('--size-limit is from 1 to 2000M')
@@ -165,6 +172,7 @@ function serverOf(
     hostname,
     purpose,
     ...(trust.length === 0 ? undefined : { trust }),
+    proxyProtocol,
     sizeBytesMax,
     sessionsMax: parseCount('sessions', args.one('sessions') ?? '500', 1),
     sessionsPerClientMax: parseCount('sessions-per-client', args.one('sessions-per-client') ?? '50', 1),
