@@ -99,6 +99,8 @@ export class Engine {
       acceptedEnd: () => this.accept.acceptedEnd,
       isAtRest: () => active.count === this.settle.asideCount,
       isAsideFull: () => !this.settle.hasRoomAside(true),
+      // Lives that end before the next one would keep the journal of all of them.
+      onCaughtUp: () => parts.life.run(this.checkpointer.now()),
       onStart: (message, nowMs) => {
         // What has not been attempted is put on hold when it is settled.
         if (message.envelope.held) this.settle.settle(message)

@@ -36,6 +36,8 @@ export interface IntakeOptions {
   readonly isAtRest: () => boolean
   /** So many wait in memory for their time that others wait where they are. */
   readonly isAsideFull: () => boolean
+  /** The journal is not needed any more where runners of the life before stood. */
+  readonly onCaughtUp: () => void
   /** The message is active, as of now by the monotonic clock. */
   readonly onStart: (message: ActiveMessage, nowMs: number) => void
 }
@@ -77,7 +79,10 @@ export class Intake {
   constructor(parts: Parts, options: IntakeOptions) {
     this.#parts = parts
     this.#options = options
-    this.#reading = new LaneReading(parts, () => this.wake())
+    this.#reading = new LaneReading(parts, {
+      onRead: () => this.wake(),
+      onCaughtUp: options.onCaughtUp,
+    })
     this.#timer = new EarliestTimer(parts.options.clock, () => this.wake())
   }
 
@@ -85,6 +90,7 @@ export class Intake {
    * as that of `hold` does always. */
   run(): void {
     this.#running = true
+    this.#reading.begin()
     for (const lane of this.#parts.lanes) if (lane.kind !== 'incoming') this.#turns.push(lane)
     this.wake()
   }

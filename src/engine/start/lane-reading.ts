@@ -16,15 +16,30 @@ const readAheadLow = 32
 /** A lane whose device failed is read again after this. */
 const retryMs = 60_000
 
+export interface LaneReadingOptions {
+  /** There may be more candidates now. */
+  readonly onRead: () => void
+  /** The runners of the lanes in the journal have passed what the life before had left. Called at
+   * most once. */
+  readonly onCaughtUp: () => void
+}
+
 export class LaneReading {
   readonly #parts: Parts
-  readonly #onRead: () => void
+  readonly #options: LaneReadingOptions
   readonly #underWay = new Set<Lane>()
+  /** Lanes in the journal whose runners go on where the life before stood. */
+  readonly #late = new Set<Lane>()
 
-  /** @param onRead there may be more candidates now */
-  constructor(parts: Parts, onRead: () => void) {
+  constructor(parts: Parts, options: LaneReadingOptions) {
     this.#parts = parts
-    this.#onRead = onRead
+    this.#options = options
+  }
+
+  /** Runners go from now on. */
+  begin(): void {
+    for (const lane of this.#parts.lanes)
+      if (lane.kind !== 'incoming' && lane.logs === undefined && lane.runner.isBehind) this.#late.add(lane)
   }
 
   get isUnderWay(): boolean {
@@ -60,12 +75,14 @@ export class LaneReading {
     } finally {
       this.#underWay.delete(lane)
     }
-    if (!life.isOver) this.#onRead()
+    if (life.isOver) return
+    if (!lane.runner.isBehind && this.#late.delete(lane) && this.#late.size === 0) this.#options.onCaughtUp()
+    this.#options.onRead()
   }
 
   #tryAgain(lane: Lane): void {
     lane.damage = undefined
-    if (!this.#parts.life.isOver) this.#onRead()
+    if (!this.#parts.life.isOver) this.#options.onRead()
   }
 
   /** Those that earlier lives recorded, all or none. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../../src/base/clock.js'
 import type { ListedMessage } from '../../../src/admin/select/listing.js'
+import type { QueueStatistics } from '../../../src/admin/select/statistics.js'
 import type { Layout } from '../../../src/lane/lane-plan.js'
 import { fixedRetry } from '../../../src/policy/fixed-retry.js'
 import {
@@ -128,6 +129,24 @@ describe.each(stages)('on the %s disk', (_, run) => {
       { queue: { layout: 'single' } },
     )
   })
+})
+
+test('lives that end before their next checkpoint do not keep the journal of all of them', async () => {
+  const segmentCounts: number[] = []
+  await simulated(
+    async (stage) => {
+      for (let life = 0; life < 12; life++) {
+        await stage.open({ retry: fixedRetry([1000]), checkpointIntervalMs: 600_000 })
+        await stage.queue.submit(submission())
+        await stage.queue.idle()
+        const journal = (): QueueStatistics['journal'] => stage.queue.stats().journal
+        await stage.until('runners have caught up', () => life === 0 || journal().checkpointCount > 1)
+        segmentCounts.push(journal().segmentCount)
+      }
+    },
+    { queue: { layout: 'single' } },
+  )
+  expect(Math.max(...segmentCounts)).toBeLessThanOrEqual(4)
 })
 
 test('the directory of a lane that has left the table is gone', async () => {

@@ -64,8 +64,9 @@ test('a runner of a lane in the journal reads no further than to the last that i
   const life = { isOver: false, run: (work: Promise<void>): void => void work }
   const options = { clock: { monotonicMs: () => 0 } }
   const parts = { journal, life, options } as unknown as Parts
-  const whenRead = new Promise<void>((resolve) => new LaneReading(parts, resolve).readAhead(lane))
-  await whenRead
+  await new Promise<void>((onRead) =>
+    new LaneReading(parts, { onRead, onCaughtUp: () => undefined }).readAhead(lane),
+  )
   expect([lane.runner.readAheadCount, lane.runner.isBehind]).toEqual([3, false])
   expect(journal.isReadOn).toBe(false)
 })
