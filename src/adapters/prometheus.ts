@@ -42,6 +42,7 @@ export interface PrometheusOptions {
 
 interface Watched {
   readonly queue: WatchedQueue
+  readonly endsWithQueue: boolean
   readonly labels: Labels
   /** One for all that is collected in one turn. */
   readonly statistics: () => QueueStatistics
@@ -77,17 +78,13 @@ export function prometheus(
     )
   if (watched.length === 0) registerAll(registry, watched)
   const labels: Labels = label === undefined ? {} : { queue: label }
-  const one: Watched = { queue, labels, statistics: oncePerScrape(() => queue.stats()), room: roomOf(queue) }
-  watched.push(one)
+  const statistics = oncePerScrape(() => queue.stats())
+  watched.push({ queue, endsWithQueue, labels, statistics, room: roomOf(queue) })
   for (const metric of countedByEvents) count(queue, labels, metric, registry)
   for (const { name: noted, event, read } of notedByEvents) {
     const gauge = registry.getSingleMetric(noted) as Gauge
     queue.on(event, (happened) => gauge.set(labels, read(happened)))
   }
-  if (endsWithQueue)
-    queue.on('crashed', () => {
-      if (watched.includes(one)) remove(one, watched, registry)
-    })
   return registry
 }
 
@@ -172,15 +169,19 @@ function oncePerScrape<T>(take: () => T): () => T {
 function measure(
   { kind, name, help, labelNames = [] }: Named & Pick<Measured, 'kind'>,
   registry: Registry,
-  watched: readonly Watched[],
+  watched: Watched[],
   read: (one: Watched) => number | readonly Reading[],
 ): void {
-  const readings = (): Reading[] =>
-    watched.flatMap((one) => {
+  const readings = (): Reading[] => {
+    // No listener of `crashed`: a queue without one ends the process when it fails.
+    for (const one of watched.filter(({ queue, endsWithQueue }) => endsWithQueue && queue.isCrashed))
+      remove(one, watched, registry)
+    return watched.flatMap((one) => {
       const value = read(one)
       const all = typeof value === 'number' ? [{ labels: {}, value }] : value
       return all.map((reading) => ({ labels: { ...one.labels, ...reading.labels }, value: reading.value }))
     })
+  }
   const about = { registers: [registry], name, help, labelNames: [queueLabel, ...labelNames] }
   if (kind === 'gauge')
     void new Gauge({

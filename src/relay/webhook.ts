@@ -51,6 +51,8 @@ export interface WebhookTrouble {
 
 /** As much of a queue as this needs. */
 export interface OutcomeSource {
+  /** This life is over: nothing more is posted. */
+  readonly isCrashed?: boolean
   outcomeBatches(request: OutcomeBatchesRequest): AsyncGenerator<readonly (QueueOutcome | OutcomeGap)[], void>
 }
 
@@ -71,7 +73,7 @@ export async function postOutcomes(queue: OutcomeSource, options: WebhookOptions
   const terms = checked(options)
   const { kinds, tags, batchMax } = terms
   const { consumer = 'webhook', signal } = options
-  const posting = new Posting(terms, consumer, options)
+  const posting = new Posting(queue, terms, consumer, options)
   const request = { consumer, max: batchMax, ...(signal === undefined ? undefined : { signal }) }
   for await (const batch of queue.outcomeBatches(request)) {
     const data = batch.filter((item) => item.kind === 'gap' || (kinds.has(item.kind) && isTagged(item, tags)))
@@ -79,11 +81,15 @@ export async function postOutcomes(queue: OutcomeSource, options: WebhookOptions
   }
 }
 
+/** The end of the queue's life is looked at so often while a receiver is waited for. */
+const lookMs = 1000
+
 type Items = WebhookBody['data']
-type Answer = 'taken' | 'too large' | 'aborted'
+type Answer = 'taken' | 'too large' | 'aborted' | 'over'
 
 /** Requests to one receiver. */
 class Posting {
+  readonly #queue: Pick<OutcomeSource, 'isCrashed'>
   readonly #terms: ReturnType<typeof checked>
   readonly #consumer: string
   readonly #options: WebhookOptions
@@ -91,7 +97,13 @@ class Posting {
   #countMax: number
   #isTroubled = false
 
-  constructor(terms: ReturnType<typeof checked>, consumer: string, options: WebhookOptions) {
+  constructor(
+    queue: Pick<OutcomeSource, 'isCrashed'>,
+    terms: ReturnType<typeof checked>,
+    consumer: string,
+    options: WebhookOptions,
+  ) {
+    this.#queue = queue
     this.#terms = terms
     this.#consumer = consumer
     this.#options = options
@@ -104,6 +116,8 @@ class Posting {
       const part = items.slice(at, at + this.#countMax)
       const answer = await this.#untilAnswered(part)
       if (answer === 'aborted') return false
+      // The next batch is refused.
+      if (answer === 'over') return true
       if (answer === 'taken') at += part.length
       this.#countMax =
         answer === 'taken' ? Math.min(this.#countMax + 1, this.#terms.batchMax) : Math.ceil(part.length / 2)
@@ -132,8 +146,18 @@ class Posting {
       const nextMs = Math.max(ownMs, trouble.waitMs)
       waitMs = Math.min(2 * waitMs, retryMsMax)
       this.#tell({ ...trouble, waitMs: nextMs, attempt })
-      await sleep(nextMs, undefined, { signal }).catch(ignoreAbort)
+      await this.#wait(nextMs)
       if (isAborted(signal)) return 'aborted'
+      if (this.#queue.isCrashed === true) return 'over'
+    }
+  }
+
+  /** An hour that a receiver asks for keeps no process alive behind the end of its queue. */
+  async #wait(ms: number): Promise<void> {
+    const { signal } = this.#options
+    for (let leftMs = ms; leftMs > 0; leftMs -= lookMs) {
+      await sleep(Math.min(leftMs, lookMs), undefined, { signal }).catch(ignoreAbort)
+      if (isAborted(signal) || this.#queue.isCrashed === true) return
     }
   }
 

@@ -64,6 +64,8 @@ export interface Trouble {
   isAgain?: boolean
   /** The first tenure that was taken for it, and did not answer it. */
   sinceMs?: number
+  /** It is no change: nobody was answered for it, so it may be asked for as long as it takes. */
+  readonly isRead?: true
 }
 
 const retryMs = 50
@@ -131,9 +133,9 @@ export class Lease {
   }
 
   /** A question under this tenure was not answered, or found another epoch: it is asked under the
-   * next one. The life ends when none answers it for `resumeMs`:
-   *    1. The server cannot read one block of its disk, or an operator has locked a table.
-   *    2. A question fails there each time, and each resume is answered.
+   * next one. The life ends when none answers a change for `resumeMs`:
+   *    1. The server cannot write one block of its disk, or an operator has locked a table.
+   *    2. A change fails there each time, and each resume is answered.
    *    3. A client waits for ever for its 250, and the log does not say why. */
   async again(tenure: Tenure, trouble: Trouble, answer: Answer<unknown>): Promise<void> {
     const { clock, resumeMs } = this.#options
@@ -143,7 +145,7 @@ export class Lease {
     if (isAgain === undefined) return this.#broken(tenure, error)
     const nowMs = clock.monotonicMs()
     trouble.sinceMs ??= nowMs
-    if (nowMs - trouble.sinceMs > resumeMs)
+    if (trouble.isRead === undefined && nowMs - trouble.sinceMs > resumeMs)
       return this.#end(this.#unreachable('takes connections, and has not answered one question', error))
     this.#broken(tenure, error)
     await pause(clock, againMs, undefined)
@@ -180,7 +182,7 @@ export class Lease {
 
   /** For a Session's answer that is no change. */
   async ask<T>(question: (session: Session) => Promise<Answer<T>>): Promise<Answer<T>> {
-    const trouble: Trouble = {}
+    const trouble: Trouble = { isRead: true }
     for (;;) {
       const tenure = await this.#tenure
       const answer = await question(tenure.reads)

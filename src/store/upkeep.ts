@@ -66,8 +66,9 @@ export class Upkeep {
     const { clock, safety, safetyMs, onEvent, statistics } = this.#options
     if (clock.monotonicMs() < this.#safetyDueMs) return done(undefined)
     const answer = await tenure.beat.safety()
-    if (answer.kind !== 'done') return answer
+    if (answer.kind === 'unknown') return answer
     this.#safetyDueMs = clock.monotonicMs() + safetyMs
+    if (answer.kind === 'refused') return done(undefined)
     statistics.standbyCount = answer.value.standbyCount
     const reasons = safety === 'assumed' ? [] : unsafeReasons(answer.value)
     if (reasons.length > 0 !== this.#isUnsafe) onEvent({ kind: 'safety', reasons })

@@ -325,6 +325,20 @@ test('it ends with the life of the queue', async () => {
   })
 })
 
+test('an hour that a receiver asks for ends with the life of the queue, too', async () => {
+  await real(async (stage) => {
+    await stage.open()
+    const { url, posted } = await receiver(() => 503, { 'retry-after': '3600' })
+    const webhook = posting(stage, { url })
+    await webhook.isKnown()
+    await stage.queue.submit(submission())
+    await stage.until('it is asked for', () => posted.length > 0)
+    stage.queue.crash()
+    expect(await codeOf(webhook.ended)).toBe('QUEUE_CRASHED')
+    expect(posted).toHaveLength(1)
+  })
+})
+
 test.each([
   [{ url: 'ftp://127.0.0.1/' }, 'url'],
   [{ url: 'nowhere' }, 'url'],

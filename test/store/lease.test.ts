@@ -3,7 +3,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { prngAt } from '../../src/base/prng.js'
 import { WaybillError } from '../../src/errors.js'
-import { Lease, type LeaseOptions, type LeaseQuestions } from '../../src/store/lease.js'
+import { Lease, type LeaseOptions, type LeaseQuestions, type Trouble } from '../../src/store/lease.js'
+import { pgAnswer } from '../../src/store/postgres/pg-connection.js'
+import { loadPg } from '../../src/store/postgres/pg-package.js'
 import { newStatistics, type StoreEvent } from '../../src/store/statistics.js'
 import { done, fenced, refused, unknown, type Answer, type Session } from '../../src/store/store.js'
 import { claimQueue } from '../../src/store/claim.js'
@@ -194,10 +196,13 @@ async function lived(
   return { lease, ending: () => ending, events }
 }
 
-test('a question that no tenure answers ends the life, with its reason', async () => {
+test('a change that no tenure answers ends the life, with its reason', async () => {
   const { lease, events } = await lived({ resumeMs: 100 })
-  const asked = lease.ask(() => Promise.resolve(away('could not read block 7')))
-  await expect(asked).rejects.toMatchObject({
+  const trouble: Trouble = {}
+  const asked = async (): Promise<never> => {
+    for (;;) await lease.again(await lease.tenure(), trouble, away('could not read block 7'))
+  }
+  await expect(asked()).rejects.toMatchObject({
     code: 'STORE_UNREACHABLE',
     message: expect.stringContaining(
       'the store takes connections, and has not answered one question for 0 s: could not read block 7',
@@ -209,6 +214,24 @@ test('a question that no tenure answers ends the life, with its reason', async (
   ])
   // Asked twice, and then once a second.
   expect(events.filter(({ kind }) => kind === 'resumed').length).toBeLessThan(4)
+})
+
+test('a read that no tenure answers is asked for as long as that takes: a table may be locked', async () => {
+  const { lease, ending } = await lived({ resumeMs: 100, beatMs: 60_000 })
+  let count = 0
+  const answer = await lease.ask(() => Promise.resolve(++count < 4 ? away('no answer') : done(count)))
+  expect(answer).toEqual(done(4))
+  expect(ending()).toBeUndefined()
+})
+
+test('a fault of the disk is the answer to a read, and to a change none', async () => {
+  const { DatabaseError } = await loadPg()
+  const error = Object.assign(new DatabaseError('could not read block 7', 0, 'error'), { code: '58030' })
+  expect(pgAnswer(error, true)).toMatchObject({
+    kind: 'refused',
+    refusal: { error: { code: 'DISK_FAILED' } },
+  })
+  expect(pgAnswer(error)).toMatchObject({ kind: 'unknown' })
 })
 
 test('a beat that the store refuses ends the life', async () => {

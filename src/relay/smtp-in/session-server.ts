@@ -68,6 +68,8 @@ export class SessionServer extends SMTPServer {
   /** The data of a session for a handler. */
   readonly #sessionOf = new WeakMap<object, Session>()
   readonly #servers: Server[] = []
+  /** Of balancers that have not named the client. */
+  readonly #unnamed = new Set<Socket>()
   /** One for all sessions. */
   readonly #looks: NodeJS.Timeout
 
@@ -141,9 +143,12 @@ export class SessionServer extends SMTPServer {
       isLate = true
       socket.destroy()
     }
-    socket.setTimeout(Math.min(proxyLineMsMax, requestMsOf(this)), late)
+    const timer = setTimeout(late, Math.min(proxyLineMsMax, requestMsOf(this)))
+    this.#unnamed.add(socket)
     this._handleProxy(socket, (error, options) => {
-      socket.setTimeout(0, late)
+      clearTimeout(timer)
+      // It was dropped.
+      if (!this.#unnamed.delete(socket)) return
       if (options !== undefined) this.connect(socket, options, implicitTls)
       // One that says nothing and goes looks whether the port is open.
       else if (isLate || socket.bytesRead > 0)
@@ -199,16 +204,23 @@ export class SessionServer extends SMTPServer {
 
   /** Ends every session: settles when the last one has its answer, and has ended. */
   leave(): Promise<void> {
-    clearInterval(this.#looks)
-    this.closePorts()
+    this.#close()
     for (const session of this.#sessions) session.leave()
     return this.#sessions.ended()
   }
 
   /** Drops every session as it stands. */
   abandon(): void {
+    this.#close()
+    for (const session of this.#sessions) session._socket.destroy()
+  }
+
+  #close(): void {
     clearInterval(this.#looks)
     this.closePorts()
-    for (const session of this.#sessions) session._socket.destroy()
+    for (const socket of this.#unnamed) {
+      this.#unnamed.delete(socket)
+      socket.destroy()
+    }
   }
 }

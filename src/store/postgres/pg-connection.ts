@@ -46,6 +46,9 @@ export interface ConnectOptions {
  * shutdown, resources, a server that became a standby, a session that had its time. */
 const unknownStates = /^(?:08|57|53[23]|25006|25P0[34]|40|58)/
 
+/** Where a read meets a fault of the server's disk, that is the answer: it is met again. */
+const faultOfDisk = /^58/
+
 const longDeadlines = 4
 const noRights = '42501'
 
@@ -130,7 +133,7 @@ export class PgConnection {
     if (this.#failure !== undefined) return unknown(this.#failure)
     this.#warning = undefined
     const asked = this.#client.query({ text, values: [...values], rowMode: 'array' })
-    const answer = await this.#inTime(asked, isLong ? longDeadlines : 1)
+    const answer = await this.#inTime(asked, isLong ? longDeadlines : 1, isRead)
     if (answer.kind !== 'done') return answer
     const warning = this.#warned()
     if (warning !== undefined && !isRead) {
@@ -172,7 +175,7 @@ export class PgConnection {
   }
 
   /** What it settles with, or `unknown` at the deadline. */
-  #inTime<T>(asked: Promise<T>, deadlines = 1): Promise<Answer<T>> {
+  #inTime<T>(asked: Promise<T>, deadlines = 1, isRead = false): Promise<Answer<T>> {
     const { clock } = this.#options
     const deadlineMs = deadlines * this.#options.deadlineMs
     return new Promise((resolve) => {
@@ -188,15 +191,15 @@ export class PgConnection {
         },
         (error: unknown) => {
           timer.cancel()
-          resolve(this.#answerOf(error))
+          resolve(this.#answerOf(error, isRead))
         },
       )
     })
   }
 
-  #answerOf(error: unknown): Answer<never> {
+  #answerOf(error: unknown, isRead: boolean): Answer<never> {
     if (isWaybillError(error)) return unknown(error)
-    const answer = pgAnswer(error)
+    const answer = pgAnswer(error, isRead)
     if (answer.kind === 'unknown') this.#fail(answer.error)
     return answer
   }
@@ -250,10 +253,11 @@ const notAsTold = (reason: string, cause: unknown): WaybillError =>
   new WaybillError('OPTION_INVALID', reason, { option: 'store' }, cause)
 
 /** What an error of `pg` says about the change that was asked for. */
-export function pgAnswer(error: unknown): Answer<never> {
+export function pgAnswer(error: unknown, isRead = false): Answer<never> {
   const code = isDatabaseError(error) ? error.code : undefined
   const text = thrownText(error)
-  if (code === undefined || unknownStates.test(code)) return unknown(unreachable(text, error))
+  if (code === undefined || (unknownStates.test(code) && !(isRead && faultOfDisk.test(code))))
+    return unknown(unreachable(text, error))
   if (code === 'WB001') return fenced
   if (code === 'WB002') return refused({ kind: 'errno', errno: text })
   if (code === '53100') return refused({ kind: 'errno', errno: 'ENOSPC' })

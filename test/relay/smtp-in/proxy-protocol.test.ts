@@ -98,6 +98,16 @@ test('a balancer that only looks whether the port is open is not told of', async
   expect(errors).toEqual([])
 })
 
+test('a balancer that has not named the client is dropped with the ports', async () => {
+  const queue = memoryQueue()
+  const listener = await listen(queue, { proxyProtocol })
+  const client = await connected(listener)
+  listener.close()
+  client.send('PROXY TCP4 192.0.2.1 127.0.0.1 50000 25\r\nEHLO c.example\r\n')
+  expect(await client.reply()).toBe('')
+  await client.closed
+})
+
 test('a balancer that does not name the client in time is told of, and let go', async () => {
   const errors: string[] = []
   const listener = await listen(memoryQueue(), {

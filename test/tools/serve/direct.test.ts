@@ -59,6 +59,12 @@ test.each(['yes', 'no'])(
     unnamed.send('EHLO c.example\r\n')
     await unnamed.closed
     await expect.poll(() => relay.log).toContain('no line PROXY from 127.0.0.1')
+    const handed = await runWaybill(['sendmail', '--queue', join(directory, 'queue'), `a@${nobody}`], {
+      directory,
+      input: 'PROXY TCP4 192.0.2.1 127.0.0.1 50000 25\n\nx\n',
+    })
+    expect(handed).toMatchObject({ exitCode: 0, stderr: '' })
+    await expect.poll(() => relay.log).toMatch(/"msg":"accepted"/)
   },
 )
 

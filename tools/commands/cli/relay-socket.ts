@@ -17,19 +17,29 @@ const clientCountMax = 600
 /** How long a client may leave the end of its session unread, milliseconds. */
 const unreadMs = 30_000
 
-/** @param port of this process\n@returns a function that stops taking clients; sessions go on
+/** @param port of this process @param isBalancer connections from this address begin with a line
+ * PROXY
+ * @returns a function that stops taking clients; sessions go on
  * @throws WaybillError DISK_FAILED, DISK_FULL */
-export async function answerForRelay(directory: string, port: Endpoint): Promise<() => void> {
-  const server = createServer({ allowHalfOpen: true }, (client) => passOn(client, port))
+export async function answerForRelay(
+  directory: string,
+  port: Endpoint,
+  isBalancer: (address: string) => boolean,
+): Promise<() => void> {
+  const server = createServer({ allowHalfOpen: true }, (client) => passOn(client, port, isBalancer))
   server.maxConnections = clientCountMax
   server.unref()
   await bindQueueSocket(server, directory, listeningSocket)
   return () => void server.close()
 }
 
-function passOn(client: Socket, { host, port }: Endpoint): void {
+function passOn(client: Socket, { host, port }: Endpoint, isBalancer: (address: string) => boolean): void {
   const session = createConnection({ host, port, allowHalfOpen: true })
-  client.pipe(session).pipe(client)
+  session.once('connect', () => {
+    // The relay expects the line of what comes from there, and would take the client's.
+    if (isBalancer(session.localAddress ?? '')) session.write('PROXY UNKNOWN\r\n')
+    client.pipe(session).pipe(client)
+  })
   // An error of one ends it, and so the other.
   client.on('error', () => session.destroy())
   session.on('error', () => client.destroy())

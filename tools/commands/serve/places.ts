@@ -115,9 +115,11 @@ export async function tellPlaces(
   { directory, shown: queue }: Pick<QueueHome, 'directory' | 'shown'>,
   places: readonly Place[],
   ports: readonly Endpoint[],
+  isBalancer: (address: string) => boolean,
   log: Logger,
 ): Promise<() => void> {
-  const stop = directory === undefined ? nothing : await answerForSendmail(directory, ports[0]!, log)
+  const stop =
+    directory === undefined ? nothing : await answerForSendmail(directory, ports[0]!, isBalancer, log)
   for (const [index, port] of ports.entries()) {
     const endpoint = formatEndpoint(port)
     const tls = places[index]?.implicitTls === true
@@ -131,8 +133,13 @@ const nothing = (): void => undefined
 
 /** Without it mail by SMTP goes its way all the same: a file system that has no sockets is no
  * reason to stop. */
-const answerForSendmail = (directory: string, port: Endpoint, log: Logger): Promise<() => void> =>
-  answerForRelay(directory, reachable(port)).catch((error: unknown) => {
+const answerForSendmail = (
+  directory: string,
+  port: Endpoint,
+  isBalancer: (address: string) => boolean,
+  log: Logger,
+): Promise<() => void> =>
+  answerForRelay(directory, reachable(port), isBalancer).catch((error: unknown) => {
     log.warn({ err: error }, 'sendmail reaches this relay only by --smtp')
     return nothing
   })

@@ -23,6 +23,7 @@ import { InFlowDelay } from '../../../src/relay/in-flow-delay.js'
 import type { HowToListen, Listener } from '../../../src/relay/listening.js'
 import { makeMaildrop } from '../../../src/relay/maildrop/maildrop-file.js'
 import { Pickup } from '../../../src/relay/maildrop/pickup.js'
+import { networkList } from '../../../src/relay/smtp-in/client-networks.js'
 import { domainsBytesMax } from '../../../src/relay/smtp-in/completed-header.js'
 import { receivedBytesMax } from '../../../src/relay/smtp-in/received.js'
 import { listenSmtpOnThread } from '../../../src/relay/smtp-in/smtp-front.js'
@@ -310,7 +311,8 @@ class Relay {
       return this.#closeOthers()
     })
     this.#stopping.lastly(() => listener.leave())
-    this.#stopping.beforeThat(await tellPlaces(home, places, listener.ports, log))
+    const isBalancer = networkList(settings.server.proxyProtocol ?? [], 'proxy-protocol')
+    this.#stopping.beforeThat(await tellPlaces(home, places, listener.ports, isBalancer, log))
     notify('READY=1', `STATUS=listening on ${listener.ports.map(formatEndpoint).join(', ')}`)
     this.#retirement.closes(() => notify('STATUS=draining: it takes no mail any more'))
     this.#stopping.beforeThat(() => notify('STOPPING=1'))

@@ -133,9 +133,10 @@ export class Adoption {
       const adopted = { queue, names: new Set(Object.keys(transports)) }
       this.#adopted.set(name, adopted)
       log.warn({ adopted: name, lock: queue.lockKind }, 'a queue without an owner is adopted')
+      const ended = new Promise<{ error?: unknown }>((resolve) => queue.on('crashed', resolve))
       onAdopted(queue, disk, name)
       this.#tell(name, adopted)
-      const { error } = await new Promise<{ error?: unknown }>((resolve) => queue.on('crashed', resolve))
+      const { error } = await ended
       log.warn({ adopted: name, reason: codeOf(error) }, 'an adopted queue is given back')
       this.#adopted.delete(name)
     } catch (error) {
