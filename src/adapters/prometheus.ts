@@ -9,6 +9,7 @@ import { checkOptionNames } from '../base/options.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 import type { Queue } from '../queue.js'
 import { countedByEvents, notedByEvents, type Counted } from './event-metrics.js'
+import { measure } from './measured-metric.js'
 import {
   asked,
   followed,
@@ -132,16 +133,16 @@ function registerAll(registry: Registry, watched: Watched[]): void {
         option: 'registry',
       })
   watchedIn.set(registry, watched)
-  measure({ ...upMetric, kind: 'gauge' }, registry, watched, ({ queue }) => (queue.isCrashed ? 0 : 1))
+  measureAll({ ...upMetric, kind: 'gauge' }, registry, watched, ({ queue }) => (queue.isCrashed ? 0 : 1))
   for (const metric of measured)
-    measure(metric, registry, watched, ({ statistics }) => metric.read(statistics()))
+    measureAll(metric, registry, watched, ({ statistics }) => metric.read(statistics()))
   for (const metric of asked)
-    measure({ ...metric, kind: 'gauge' }, registry, watched, ({ room }) => {
+    measureAll({ ...metric, kind: 'gauge' }, registry, watched, ({ room }) => {
       const answer = room()
       return answer === undefined ? [] : metric.read(answer)
     })
   for (const metric of followed)
-    measure({ ...metric, kind: 'gauge' }, registry, watched, ({ queue }) => {
+    measureAll({ ...metric, kind: 'gauge' }, registry, watched, ({ queue }) => {
       const consumers = queue.isCrashed ? [] : (queue.consumers?.() ?? [])
       return consumers.map((one) => ({ labels: { consumer: one.name }, value: metric.read(one) }))
     })
@@ -165,14 +166,14 @@ function oncePerScrape<T>(take: () => T): () => T {
   }
 }
 
-/** Set anew at each scrape, so that a removed lane is not shown. */
-function measure(
-  { kind, name, help, labelNames = [] }: Named & Pick<Measured, 'kind'>,
+/** The numbers of all queues, of those that have just gone no more. */
+function measureAll(
+  metric: Named & Pick<Measured, 'kind'>,
   registry: Registry,
   watched: Watched[],
   read: (one: Watched) => number | readonly Reading[],
 ): void {
-  const readings = (): Reading[] => {
+  measure(registry, metric, () => {
     // No listener of `crashed`: a queue without one ends the process when it fails.
     for (const one of watched.filter(({ queue, endsWithQueue }) => endsWithQueue && queue.isCrashed))
       remove(one, watched, registry)
@@ -181,24 +182,7 @@ function measure(
       const all = typeof value === 'number' ? [{ labels: {}, value }] : value
       return all.map((reading) => ({ labels: { ...one.labels, ...reading.labels }, value: reading.value }))
     })
-  }
-  const about = { registers: [registry], name, help, labelNames: [queueLabel, ...labelNames] }
-  if (kind === 'gauge')
-    void new Gauge({
-      ...about,
-      collect() {
-        this.reset()
-        for (const { labels, value } of readings()) this.set(labels, value)
-      },
-    })
-  else
-    void new Counter({
-      ...about,
-      collect() {
-        this.reset()
-        for (const { labels, value } of readings()) this.inc(labels, value)
-      },
-    })
+  })
 }
 
 /** A scrape does not wait for the disk: it shows the answer to the scrape before, and asks again.

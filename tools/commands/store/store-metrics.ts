@@ -1,6 +1,6 @@
 /** The metrics of a store, for the queues of a relay. */
 import type { Registry } from 'prom-client'
-import { queueLabel, type Labels, type Named } from '../../../src/adapters/metrics.js'
+import type { Labels, Named } from '../../../src/adapters/metrics.js'
 import type { StoreDisk } from '../../../src/store/store-disk.js'
 
 interface StoreMetric extends Named {
@@ -76,27 +76,10 @@ export type AddedStore = (disk: StoreDisk, labels: Labels) => RemovedStore
 export type RemovedStore = () => void
 
 export async function registerStores(registry: Registry): Promise<AddedStore> {
-  const { Counter, Gauge } = await import('prom-client')
+  const { measure } = await import('../../../src/adapters/measured-metric.js')
   const stores = new Map<StoreDisk, Labels>()
-  for (const { name, help, kind, read } of storeMetrics) {
-    const about = { name, help, labelNames: [queueLabel], registers: [registry] }
-    if (kind === 'gauge')
-      void new Gauge({
-        ...about,
-        collect() {
-          this.reset()
-          for (const [disk, labels] of stores) this.set(labels, read(disk))
-        },
-      })
-    else
-      void new Counter({
-        ...about,
-        collect() {
-          this.reset()
-          for (const [disk, labels] of stores) this.inc(labels, read(disk))
-        },
-      })
-  }
+  for (const { read, ...metric } of storeMetrics)
+    measure(registry, metric, () => Array.from(stores, ([disk, labels]) => ({ labels, value: read(disk) })))
   return (disk, labels) => {
     stores.set(disk, labels)
     return () => void stores.delete(disk)
