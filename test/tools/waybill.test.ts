@@ -109,6 +109,11 @@ test('a wrong option of serve leaves no directory behind', async () => {
   await expect(stat(queue())).rejects.toMatchObject({ code: 'ENOENT' })
 })
 
+test('serve sets no switch of V8 that this Node does not know', async () => {
+  const { stderr } = await waybill(['serve', '--sessions', '0'])
+  expect(stderr).toMatch(/^waybill serve: --sessions/)
+})
+
 test.each(['help', 'mailq --queue queue --json', 'mailq --help', '--version'])(
   '%s fails when its output does not fit on the disk, and does not when its reader goes away',
   async (args) => {
