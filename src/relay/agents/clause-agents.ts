@@ -4,7 +4,7 @@
  * by `check`, before a relay starts or reloads: an agent that cannot start would put mail off until
  * it is returned.
  * @see ZMailer manual, Scheduler: command, user, group, idlemax, overfeed, bychannel */
-import { access, constants } from 'node:fs/promises'
+import { access, constants, stat } from 'node:fs/promises'
 import { isAbsolute, join, resolve } from 'node:path'
 import { checkOptionNames, textOption, type OptionNames } from '../../base/options.js'
 import { thrownText } from '../../base/realms.js'
@@ -76,7 +76,7 @@ export class ClauseAgents {
       const path = this.#program(commandWords(command)?.[0] ?? '')
       // The name of a program may depend on the destination.
       if (path.includes('$')) continue
-      await access(path, constants.X_OK).catch((error: unknown) => {
+      await checkProgram(path).catch((error: unknown) => {
         throw atLine(error, lines.command)
       })
     }
@@ -155,6 +155,12 @@ function termsOf(settings: ZmailerSettings, channel: string, ring: string): Work
     all: maxta || agentCountDefault,
   }
   return { bounds, overfeed, idleMs: idlemaxMs }
+}
+
+async function checkProgram(path: string): Promise<void> {
+  await access(path, constants.X_OK)
+  // A directory may be entered, which is the same permission.
+  if (!(await stat(path)).isFile()) throw new Error(`'${path}' is no program`)
 }
 
 function atLine(error: unknown, line: number | undefined): WaybillError {

@@ -173,6 +173,7 @@ test('an agent that may be idle for months is looked at now and then, not all th
 
 test.each([
   ['uucp/* maxta=1\n  command=none', /none.*line 2/],
+  ['uucp/* command="./ -v"', /is no program.*line 1/],
   ['uucp/* user=no-such-user-here command=agent', /no-such-user-here.*line 1/],
 ])('%j is refused before the relay starts', async (clauses, words) => {
   const relay = agentsOf(clauses)
