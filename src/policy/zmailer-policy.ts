@@ -89,11 +89,13 @@ class ClausePolicy implements ZmailerPolicy {
   readonly bounceQueueLifetimeMs: number
   readonly delayWarningAgesMs: readonly number[] = []
   readonly #jitter: number
+  readonly #runsAgents: boolean
   readonly #lookup: ClauseLookup
 
   constructor(clauses: readonly ZmailerClause[], jitter: number, runsAgents: boolean) {
     this.clauses = clauses
     this.#jitter = jitter
+    this.#runsAgents = runsAgents
     this.#lookup = new ClauseLookup(clauses, runsAgents)
     const { intervalMs, retries, expiryMs } = defaults
     this.intervalsMs = intervalsOf(delaysOf({ intervalMs, retries, expiryMs }, clauses))
@@ -110,12 +112,13 @@ class ClausePolicy implements ZmailerPolicy {
   readonly limitsFor: ZmailerPolicy['limitsFor'] = (transport, nexthop) =>
     this.#lookup.find(transport, nexthop).limits
 
-  readonly processLimitFor: ZmailerPolicy['processLimitFor'] = (transport) =>
-    this.clauses.reduce(
-      (most, { channel, settings }) =>
-        globMatches(channel, transport) ? Math.max(most, settings.maxchannel ?? 0) : most,
-      0,
-    )
+  readonly processLimitFor: ZmailerPolicy['processLimitFor'] = (transport) => {
+    const said = this.clauses.filter(({ channel }) => globMatches(channel, transport))
+    const most = (name: 'maxchannel' | 'overfeed'): number =>
+      Math.max(0, ...said.map(({ settings }) => settings[name] ?? 0))
+    const each = this.#runsAgents ? 1 + most('overfeed') : 1
+    return Math.min(most('maxchannel') * each, processLimitMax)
+  }
 
   readonly explain: ZmailerPolicy['explain'] = (transport, nexthop) => {
     const { settings, lines, clauses, limits } = this.#lookup.find(transport, nexthop)
@@ -162,6 +165,9 @@ const noChance = {
     throw new Error('without jitter nothing is drawn')
   },
 }
+
+/** More than a machine has, and a number that the scheduler takes. */
+const processLimitMax = 999_999_999
 
 type Row = Pick<ZmailerClause, 'channel' | 'host' | 'settings'>
 

@@ -48,7 +48,7 @@ export class Transport {
   /** Why it is dead; undefined = it lives. */
   dead: DeferReason | undefined = undefined
   timer: Timer | undefined = undefined
-  /** Deliveries asked for with `Scheduler.allocate` that have not selected their entry yet. */
+  /** Deliveries asked for with `Scheduler.request` that have not selected their entry yet. */
   pending = 0
   busy = 0
   open = 0

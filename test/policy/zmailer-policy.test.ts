@@ -277,3 +277,12 @@ test('where commands are run, overfeed lets each agent have so many deliveries m
     transportDeliveryCountMax: 10,
   })
 })
+
+test.each([
+  ['a/* maxchannel=50\na/* overfeed=4 command=x', true, 250],
+  ['a/* maxchannel=50\na/* overfeed=4 command=x', false, 50],
+  ['a/* maxchannel=50 command=x\nb/* overfeed=4 command=x', true, 50],
+  ['a/* maxchannel=999999999 overfeed=999999999 command=x', true, 999_999_999],
+])('a process limit has room for what agents are overfed with: %j, agents %s', (text, agents, most) => {
+  expect(zmailerPolicy(text, { agents }).processLimitFor('a')).toBe(most)
+})

@@ -65,7 +65,7 @@ test.each(withRooms)('the page of %s names its rooms in the order in which they 
 })
 
 const withFiles = pages.filter(
-  (page) => page.endsWith('README.md') && firstColumn(page, /^\| file +\|/).length > 0,
+  (page) => /(?:README|SCHEDULER)\.md$/.test(page) && firstColumn(page, /^\| file +\|/).length > 0,
 )
 
 test.each(withFiles)('the table of files of %s names each file and folder beside it', (page) => {

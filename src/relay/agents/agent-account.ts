@@ -27,20 +27,27 @@ export interface AccountWish {
 /** @returns undefined: that of this process
  * @throws WaybillError OPTION_INVALID when the system does not know it, or only root could be it */
 export async function accountOf(
-  { user, group, allowsRoot }: AccountWish,
+  wish: AccountWish,
   ownUid: number = process.geteuid?.() ?? -1,
+  ownGid: number = process.getegid?.() ?? -1,
 ): Promise<AgentAccount | undefined> {
+  const { user, group, allowsRoot } = wish
   const wantsRoot = user === 'root' || user === '0'
-  if (ownUid !== 0) {
-    if (user === '' || wantsRoot || (await idOf('-u', user)) === ownUid) return undefined
-    throw invalid(`user=${user}: only a relay that runs as root starts agents as another user`)
-  }
-  if (wantsRoot && allowsRoot) return undefined
-  if (user === '' || wantsRoot) return nobody
-  const uid = await idOf('-u', user)
-  if (uid === 0 && !allowsRoot) throw invalid(`user=${user}: agents do not run as root`)
   // The chapter's default is the group of a daemon that is root.
-  const gid = group === '' || group === 'daemon' ? await idOf('-g', user) : await groupOf(group)
+  const namesGroup = group !== '' && group !== 'daemon'
+  if (ownUid !== 0) {
+    if (user !== '' && !wantsRoot && (await idOf('-u', user)) !== ownUid)
+      throw invalid(`user=${user}: only a relay that runs as root starts agents as another user`)
+    if (namesGroup && (await groupOf(group)) !== ownGid)
+      throw invalid(`group=${group}: only a relay that runs as root starts agents with another group`)
+    return undefined
+  }
+  if (wantsRoot && allowsRoot) return namesGroup ? { uid: 0, gid: await groupOf(group) } : undefined
+  const isNobody = user === '' || wantsRoot
+  const uid = isNobody ? nobody.uid : await idOf('-u', user)
+  if (uid === 0 && !allowsRoot) throw invalid(`user=${user}: agents do not run as root`)
+  const ownGroup = isNobody ? nobody.gid : idOf('-g', user)
+  const gid = await (namesGroup ? groupOf(group) : ownGroup)
   if (gid === 0 && !allowsRoot) throw invalid(`group=${group}: agents do not run with root's group`)
   return { uid, gid }
 }

@@ -1,26 +1,19 @@
 /** Agents of one command.
  * Invariant: work goes to an agent that is idle; else to a new one, while its owner lets it
- * start one; else to the one with the least to do, where `overfeed` lets it have more; else it
- * waits its turn. */
+ * start one; else to the one with the least to do, where its overfeed allows that; else it waits
+ * its turn. What its own bounds keep waiting holds up no work that has others. */
 import { AgentProcess, type AgentProgram } from './agent-process.js'
 import type { AgentGuard } from './agent-guard.js'
 import type { AgentWork } from './agent-work.js'
 
-export interface PoolOptions {
-  readonly program: AgentProgram
-  /** Counts of several pools, by name, and their bounds: a channel, a ring, all. */
-  readonly shared: Readonly<Record<string, number>>
-  /** An agent that has had nothing to do for so long is ended; milliseconds. */
-  readonly idleMs: number
-  /** Requests that an agent is given before the reports of the first have come. */
-  readonly overfeed: number
-}
-
 /** What a pool asks of the owner of all pools. */
 export interface PoolOwner {
   readonly guard: AgentGuard
-  /** @returns milliseconds until one more agent may start; Infinity: when another ends */
-  startsInMs(pool: AgentPool): number
+  /** Names under which there are as many agents as the work's bounds let there be: it goes to one
+   * that is of all of them. undefined: there are more. */
+  fullNames(work: AgentWork): readonly string[] | undefined
+  /** @returns milliseconds until one more agent may start for it; Infinity: when another ends */
+  startsInMs(work: AgentWork): number
   started(): void
   /** An agent of some pool has ended, or has nothing to do. */
   changed(): void
@@ -30,17 +23,15 @@ export interface PoolOwner {
 const restMs = 1000
 
 export class AgentPool {
-  readonly options: PoolOptions
   readonly agents: Set<AgentProcess> = new Set()
+  readonly #program: AgentProgram
   readonly #owner: PoolOwner
   readonly #waiting: AgentWork[] = []
-  /** Agents that each ring may have; together, what the pool may have. */
-  readonly #rings = new Map<string, number>()
   #restsUntilMs = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(options: PoolOptions, owner: PoolOwner) {
-    this.options = options
+  constructor(program: AgentProgram, owner: PoolOwner) {
+    this.#program = program
     this.#owner = owner
   }
 
@@ -48,9 +39,7 @@ export class AgentPool {
     return this.agents.size > 0 || this.#waiting.length > 0
   }
 
-  /** @param ring of destinations that share a bound @param agentCountMax that bound */
-  give(work: AgentWork, ring: string, agentCountMax: number): void {
-    this.#rings.set(ring, agentCountMax)
+  give(work: AgentWork): void {
     const { signal } = work.work
     const abort = (): void => {
       const at = this.#waiting.indexOf(work)
@@ -65,30 +54,29 @@ export class AgentPool {
 
   /** Gives what waits to agents that can take it. */
   pump(): void {
-    while (this.#waiting.length > 0) {
-      const agent = this.#agentFor()
-      if (agent === undefined) return
-      agent.give(this.#waiting.shift()!)
+    // Of work with the same terms, none can be given when the first of it cannot.
+    const refused = new Set<string>()
+    for (let at = 0; at < this.#waiting.length;) {
+      const work = this.#waiting[at]!
+      const terms = JSON.stringify(work.terms)
+      const agent = refused.has(terms) ? undefined : this.#agentFor(work)
+      if (agent === undefined) {
+        refused.add(terms)
+        at++
+      } else {
+        this.#waiting.splice(at, 1)
+        agent.give(work)
+      }
     }
   }
 
-  /** The agent that has been idle longest. */
-  get idlest(): AgentProcess | undefined {
-    let found: AgentProcess | undefined
-    for (const agent of this.agents)
-      if (agent.isIdle && !agent.isEnding && agent.idleSinceMs < (found?.idleSinceMs ?? Infinity))
-        found = agent
-    return found
-  }
-
-  /** Agents that have been idle for too long. @returns milliseconds until the next one is */
+  /** Ends agents that have been idle for too long. @returns when the next one will have been */
   endIdle(nowMs: number): number {
     let nextMs = Infinity
     for (const agent of this.agents) {
-      if (!agent.isIdle || agent.isEnding) continue
-      const leftMs = agent.idleSinceMs + this.options.idleMs - nowMs
-      if (leftMs <= 0) agent.end()
-      else nextMs = Math.min(nextMs, leftMs)
+      if (agent.isEnding) continue
+      if (agent.idleUntilMs <= nowMs) agent.end()
+      else nextMs = Math.min(nextMs, agent.idleUntilMs)
     }
     return nextMs
   }
@@ -99,20 +87,19 @@ export class AgentPool {
     for (const agent of this.agents) agent.kill(reason)
   }
 
-  get #agentCountMax(): number {
-    return [...this.#rings.values()].reduce((sum, count) => sum + count, 0)
-  }
-
-  #agentFor(): AgentProcess | undefined {
-    const able = [...this.agents].filter(({ isEnding }) => !isEnding)
+  #agentFor(work: AgentWork): AgentProcess | undefined {
+    const full = this.#owner.fullNames(work)
+    const able = [...this.agents].filter(
+      (agent) => !agent.isEnding && full?.every((name) => agent.isOf(name)) === true,
+    )
     // The one that was busy last: the others may come to their end.
     const idle = able.filter(({ isIdle }) => isIdle).sort((a, b) => b.idleSinceMs - a.idleSinceMs)[0]
     if (idle !== undefined) return idle
-    const inMs = Math.max(this.#owner.startsInMs(this), this.#restsUntilMs - performance.now())
-    if (this.agents.size < this.#agentCountMax && inMs <= 0) return this.#start()
+    const inMs = Math.max(this.#owner.startsInMs(work), this.#restsUntilMs - performance.now())
+    if (inMs <= 0) return this.#start()
     const least = able.sort((a, b) => a.works.length - b.works.length)[0]
-    if (least !== undefined && least.works.length <= this.options.overfeed) return least
-    if (Number.isFinite(inMs) && inMs > 0) this.#pumpIn(inMs)
+    if (least !== undefined && least.works.length <= work.terms.overfeed) return least
+    if (Number.isFinite(inMs)) this.#pumpIn(inMs)
     return undefined
   }
 
@@ -122,7 +109,7 @@ export class AgentPool {
   }
 
   #start(): AgentProcess {
-    const agent: AgentProcess = new AgentProcess(this.options.program, this.#owner.guard, {
+    const agent: AgentProcess = new AgentProcess(this.#program, this.#owner.guard, {
       onDone: () => {
         this.pump()
         this.#owner.changed()

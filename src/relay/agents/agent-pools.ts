@@ -1,9 +1,11 @@
 /** All agents of one owner, in pools.
- * Invariant: one pool for each command with its account and counts. The number of agents, idle ones
+ * Invariant: one pool for each command with its account. Bounds come with the work, so they are
+ * those of its clause, as it is now, whatever else the pool does. The number of agents, idle ones
  * too, never exceeds a bound. If only idle agents are in the way of a new one, one of them ends. */
 import { AgentGuard } from './agent-guard.js'
-import { AgentPool, type PoolOwner, type PoolOptions } from './agent-pool.js'
-import { AgentWork, type Work } from './agent-work.js'
+import { AgentPool, type PoolOwner } from './agent-pool.js'
+import type { AgentProcess, AgentProgram } from './agent-process.js'
+import { AgentWork, type Work, type WorkTerms } from './agent-work.js'
 import { waitMsMax } from '../../base/options.js'
 import type { Outcome } from '../../delivery/transport.js'
 
@@ -29,22 +31,21 @@ export class AgentPools implements PoolOwner {
     return [...this.#pools.values()].reduce((sum, { agents }) => sum + agents.size, 0)
   }
 
-  /** @param key one for each command with its account
-   * @param ring whose agents are at most `agentCountMax`
+  /** @param key one for each program with its account
    * @returns an outcome for each recipient, in order */
   deliver(
     key: string,
-    { ring, agentCountMax }: { readonly ring: string; readonly agentCountMax: number },
-    options: () => PoolOptions,
+    program: () => AgentProgram,
+    terms: WorkTerms,
     work: Work,
   ): Promise<readonly Outcome[]> {
     let pool = this.#pools.get(key)
     if (pool === undefined) {
-      pool = new AgentPool(options(), this)
+      pool = new AgentPool(program(), this)
       this.#pools.set(key, pool)
     }
     const into = pool
-    return new Promise((resolve) => into.give(new AgentWork(work, resolve), ring, agentCountMax))
+    return new Promise((resolve) => into.give(new AgentWork(work, terms, resolve)))
   }
 
   /** All agents end now; work gets its outcomes. Agents may be started again. */
@@ -55,10 +56,23 @@ export class AgentPools implements PoolOwner {
     this.guard.close()
   }
 
-  startsInMs(pool: AgentPool): number {
-    for (const [name, most] of Object.entries(pool.options.shared)) {
-      if (this.#countOf(name) < most) continue
-      this.#idlestOf(name)?.end()
+  fullNames({ terms }: AgentWork): readonly string[] | undefined {
+    const full: string[] = []
+    for (const [name, most] of Object.entries(terms.bounds)) {
+      const counted = this.#agentsOf(name)
+      if (lasting(counted).length > most) return undefined
+      if (counted.length >= most) full.push(name)
+    }
+    return full
+  }
+
+  startsInMs({ terms }: AgentWork): number {
+    for (const [name, most] of Object.entries(terms.bounds)) {
+      const counted = this.#agentsOf(name)
+      if (counted.length < most) continue
+      const kept = lasting(counted)
+      const idle = kept.filter(({ isIdle }) => isIdle).sort((a, b) => a.idleSinceMs - b.idleSinceMs)
+      if (kept.length >= most) idle[0]?.end()
       return Infinity
     }
     return this.#nextStartMs - performance.now()
@@ -75,37 +89,29 @@ export class AgentPools implements PoolOwner {
       if (!pool.isUsed) this.#pools.delete(key)
     }
     if (this.#pools.size === 0) this.guard.close()
-    this.#sweepSoon()
+    this.#endIdle()
   }
 
-  #countOf(name: string): number {
-    let count = 0
-    for (const { options, agents } of this.#pools.values()) if (name in options.shared) count += agents.size
-    return count
+  #agentsOf(name: string): AgentProcess[] {
+    return [...this.#pools.values()].flatMap(({ agents }) => [...agents].filter((agent) => agent.isOf(name)))
   }
 
-  #idlestOf(name: string): ReturnType<() => AgentPool['idlest']> {
-    const idle = [...this.#pools.values()]
-      .filter(({ options }) => name in options.shared)
-      .flatMap(({ idlest }) => (idlest === undefined ? [] : [idlest]))
-    return idle.sort((a, b) => a.idleSinceMs - b.idleSinceMs)[0]
-  }
-
-  #sweepSoon(): void {
-    if (this.#sweep !== undefined) return
+  /** Each agent has its own time, so the timer is that of the next one. */
+  #endIdle(): void {
+    clearTimeout(this.#sweep)
+    this.#sweep = undefined
     const nowMs = performance.now()
     const nextMs = Math.min(...[...this.#pools.values()].map((pool) => pool.endIdle(nowMs)))
     if (!Number.isFinite(nextMs)) return
     // Node runs a longer timer at once: a look each millisecond, for as long as an agent is idle.
-    const waitMs = Math.min(Math.ceil(nextMs), waitMsMax)
-    this.#sweep = setTimeout(() => {
-      this.#sweep = undefined
-      this.#sweepSoon()
-    }, waitMs)
-    this.#sweep.unref()
+    const waitMs = Math.min(Math.ceil(nextMs - nowMs), waitMsMax)
+    this.#sweep = setTimeout(() => this.#endIdle(), waitMs).unref()
   }
 
   #killAll(reason: string): void {
     for (const pool of this.#pools.values()) pool.kill(reason)
   }
 }
+
+const lasting = (agents: readonly AgentProcess[]): AgentProcess[] =>
+  agents.filter(({ isEnding }) => !isEnding)

@@ -8,7 +8,7 @@ import { textOf, safeThrownText } from '../../delivery/outcome.js'
 import type { AgentAccount } from './agent-account.js'
 import { unrefPipe, type AgentGuard } from './agent-guard.js'
 import { isComment, lineLengthMax, readReport, requestHead } from './agent-protocol.js'
-import type { AgentEnd, AgentWork } from './agent-work.js'
+import type { AgentEnd, AgentWork, WorkTerms } from './agent-work.js'
 
 export interface AgentProgram {
   /** The program, as execvp(3) finds it, and its arguments. */
@@ -50,6 +50,8 @@ export class AgentProcess {
   readonly works: AgentWork[] = []
   /** Since when it has nothing to do, by performance.now(). */
   idleSinceMs: number = performance.now()
+  /** Of the work that it was given last. */
+  #lastTerms: WorkTerms | undefined
   readonly #program: AgentProgram
   readonly #guard: AgentGuard
   readonly #witness: AgentWitness
@@ -99,8 +101,20 @@ export class AgentProcess {
     return this.works.length === 0
   }
 
+  /** When it is to be ended, if it is given nothing; Infinity while it has something to do. */
+  get idleUntilMs(): number {
+    return this.isIdle ? this.idleSinceMs + (this.#lastTerms?.idleMs ?? 0) : Infinity
+  }
+
+  /** Does it count under this name: by what it has to do, else by what it did last? */
+  isOf(name: string): boolean {
+    if (this.isIdle) return name in (this.#lastTerms?.bounds ?? {})
+    return this.works.some(({ terms }) => name in terms.bounds)
+  }
+
   give(work: AgentWork): void {
     const { request, signal } = work.work
+    this.#lastTerms = work.terms
     work.firstTag = this.#nextTag
     this.#nextTag += request.recipients.length
     this.works.push(work)

@@ -9,6 +9,17 @@ export interface Work {
   readonly signal: AbortSignal
 }
 
+/** What agents keep to with some work, as its clause says at the time of the request. */
+export interface WorkTerms {
+  /** Counts of agents that are of this work, by name, and the most of each: its channel, its
+   * ring, all. */
+  readonly bounds: Readonly<Record<string, number>>
+  /** How many more requests an agent may have before the reports of the first have come. */
+  readonly overfeed: number
+  /** An agent that has had nothing to do for so long after it is ended; milliseconds. */
+  readonly idleMs: number
+}
+
 /** What becomes of work that an agent has not reported. */
 export interface AgentEnd {
   readonly reason: string
@@ -18,6 +29,7 @@ export interface AgentEnd {
 
 export class AgentWork {
   readonly work: Work
+  readonly terms: WorkTerms
   /** The number of its first recipient at the agent that has it. */
   firstTag = 0
   /** Its data has been written whole. */
@@ -26,8 +38,9 @@ export class AgentWork {
   readonly #settle: (outcomes: readonly Outcome[]) => void
   #left: number
 
-  constructor(work: Work, settle: (outcomes: readonly Outcome[]) => void) {
+  constructor(work: Work, terms: WorkTerms, settle: (outcomes: readonly Outcome[]) => void) {
     this.work = work
+    this.terms = terms
     this.#settle = settle
     this.#left = work.request.recipients.length
     this.#outcomes = Array.from({ length: this.#left })

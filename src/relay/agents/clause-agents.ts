@@ -4,7 +4,7 @@
  * by `check`, before a relay starts or reloads: an agent that cannot start would put mail off until
  * it is returned.
  * @see ZMailer manual, Scheduler: command, user, group, idlemax, overfeed, bychannel */
-import { access, constants } from 'node:fs/promises'
+import { access, constants, stat } from 'node:fs/promises'
 import { isAbsolute, join, resolve } from 'node:path'
 import { checkOptionNames, textOption, type OptionNames } from '../../base/options.js'
 import { thrownText } from '../../base/realms.js'
@@ -16,7 +16,8 @@ import { agentCountDefault } from '../../policy/zmailer-lookup.js'
 import type { ZmailerPolicy } from '../../policy/zmailer-policy.js'
 import { accountOf, type AgentAccount } from './agent-account.js'
 import { AgentPools } from './agent-pools.js'
-import type { PoolOptions } from './agent-pool.js'
+import type { AgentProgram } from './agent-process.js'
+import type { WorkTerms } from './agent-work.js'
 import { agentPath, agentTimeoutMs, startsPerSecondDefault } from './pipe-transport.js'
 
 export interface ClauseAgentsOptions {
@@ -75,7 +76,7 @@ export class ClauseAgents {
       const path = this.#program(commandWords(command)?.[0] ?? '')
       // The name of a program may depend on the destination.
       if (path.includes('$')) continue
-      await access(path, constants.X_OK).catch((error: unknown) => {
+      await checkProgram(path).catch((error: unknown) => {
         throw atLine(error, lines.command)
       })
     }
@@ -115,34 +116,18 @@ export class ClauseAgents {
     const account = await this.#account(user, group)
     const { ring } = this.#options.policy()!.limitsFor(channel, request.nexthop)
     const key = JSON.stringify([words, account, bychannel ? channel : ''])
-    const options = (): PoolOptions => this.#poolOf(words, account, settings, channel)
-    const bounds = { ring, agentCountMax: settings.maxring || agentCountDefault }
-    return this.#pools.deliver(key, bounds, options, { channel, request, signal })
+    const started = (): AgentProgram => this.#programOf(words, account)
+    return this.#pools.deliver(key, started, termsOf(settings, channel, ring), { channel, request, signal })
   }
 
-  #poolOf(
-    words: readonly string[],
-    account: AgentAccount | undefined,
-    settings: ZmailerSettings,
-    channel: string,
-  ): PoolOptions {
-    const bound = (count: number): number => count || agentCountDefault
-    const { maxchannel, maxta, idlemaxMs, overfeed } = settings
+  #programOf(words: readonly string[], account: AgentAccount | undefined): AgentProgram {
     return {
-      program: {
-        words,
-        account,
-        fileCountMax: this.#options.fileCountMax,
-        directory: undefined,
-        environment: { PATH: agentPath },
-        timeoutMs: agentTimeoutMs,
-      },
-      shared: {
-        [`channel ${channel}`]: bound(maxchannel),
-        all: bound(maxta),
-      },
-      idleMs: idlemaxMs,
-      overfeed,
+      words,
+      account,
+      fileCountMax: this.#options.fileCountMax,
+      directory: undefined,
+      environment: { PATH: agentPath },
+      timeoutMs: agentTimeoutMs,
     }
   }
 
@@ -160,6 +145,22 @@ export class ClauseAgents {
     asked.catch(() => this.#accounts.delete(key))
     return asked
   }
+}
+
+function termsOf(settings: ZmailerSettings, channel: string, ring: string): WorkTerms {
+  const { maxring, maxchannel, maxta, idlemaxMs, overfeed } = settings
+  const bounds = {
+    [`ring ${ring}`]: maxring || agentCountDefault,
+    [`channel ${channel}`]: maxchannel || agentCountDefault,
+    all: maxta || agentCountDefault,
+  }
+  return { bounds, overfeed, idleMs: idlemaxMs }
+}
+
+async function checkProgram(path: string): Promise<void> {
+  await access(path, constants.X_OK)
+  // A directory may be entered, which is the same permission.
+  if (!(await stat(path)).isFile()) throw new Error(`'${path}' is no program`)
 }
 
 function atLine(error: unknown, line: number | undefined): WaybillError {

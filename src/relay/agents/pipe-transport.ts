@@ -6,7 +6,7 @@ import { WaybillError } from '../../errors.js'
 import { commandWords } from '../../policy/command-words.js'
 import { accountOf } from './agent-account.js'
 import { AgentPools } from './agent-pools.js'
-import type { PoolOptions } from './agent-pool.js'
+import type { AgentProgram } from './agent-process.js'
 
 export interface PipeOptions {
   /** The agent's command line, without a shell, or its words: a program in PATH, or a path. */
@@ -66,7 +66,10 @@ export function pipeTransport(options: PipeOptions): Transport {
   checkOptionNames(options, names)
   const { user = '', group = '', allowsRoot = false, channel = 'pipe' } = options
   const agentCountMax = integerOption('agentCountMax', options.agentCountMax ?? 20, 1, 10_000)
-  const pool = checkedPool(options)
+  const overfeed = integerOption('overfeed', options.overfeed ?? 0, 0, 1000)
+  const idleMs = integerOption('idleMs', options.idleMs ?? 180_000, 1, dayMs)
+  const terms = { bounds: { all: agentCountMax }, overfeed, idleMs }
+  const program = checkedProgram(options)
   const startsPerSecondMax = integerOption(
     'startsPerSecondMax',
     options.startsPerSecondMax ?? startsPerSecondDefault,
@@ -78,30 +81,23 @@ export function pipeTransport(options: PipeOptions): Transport {
   return {
     deliver: async (request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> => {
       const as = await (account ??= accountOf({ user, group, allowsRoot }))
-      const withAccount = (): PoolOptions => ({ ...pool, program: { ...pool.program, account: as } })
-      return pools.deliver('', { ring: '', agentCountMax }, withAccount, { channel, request, signal })
+      return pools.deliver('', () => ({ ...program, account: as }), terms, { channel, request, signal })
     },
     close: () => pools.close(),
   }
 }
 
-function checkedPool(options: PipeOptions): PoolOptions {
+function checkedProgram(options: PipeOptions): Omit<AgentProgram, 'account'> {
   const { command, fileCountMax, directory, environment = { PATH: agentPath } } = options
   const words = typeof command === 'string' ? commandWords(command) : command
   if (!Array.isArray(words) || words.length === 0 || !words.every((word) => typeof word === 'string'))
     throw new WaybillError('OPTION_INVALID', 'a command is words, its quotes closed', { option: 'command' })
   return {
-    program: {
-      words: words as readonly string[],
-      account: undefined,
-      fileCountMax:
-        fileCountMax === undefined ? undefined : integerOption('fileCountMax', fileCountMax, 3, 1_048_576),
-      directory: directory === undefined ? undefined : resolve(textOption('directory', directory)),
-      environment,
-      timeoutMs: integerOption('timeoutMs', options.timeoutMs ?? agentTimeoutMs, 1, dayMs),
-    },
-    shared: {},
-    idleMs: integerOption('idleMs', options.idleMs ?? 180_000, 1, dayMs),
-    overfeed: integerOption('overfeed', options.overfeed ?? 0, 0, 1000),
+    words: words as readonly string[],
+    fileCountMax:
+      fileCountMax === undefined ? undefined : integerOption('fileCountMax', fileCountMax, 3, 1_048_576),
+    directory: directory === undefined ? undefined : resolve(textOption('directory', directory)),
+    environment,
+    timeoutMs: integerOption('timeoutMs', options.timeoutMs ?? agentTimeoutMs, 1, dayMs),
   }
 }

@@ -125,6 +125,40 @@ test('an agent ends after idlemax', async () => {
   await expect.poll(() => relay.agents.agentCount).toBe(0)
 })
 
+test('an agent ends after its idlemax, whatever another may be idle for', async () => {
+  const relay = agentsOf('one/* idlemax=1h command="agent 1"\ntwo/* idlemax=1s command="agent 2"')
+  await relay.deliver('one/a')
+  await relay.deliver('two/a')
+  expect(relay.agents.agentCount).toBe(2)
+  await expect.poll(() => relay.agents.agentCount, { timeout: 5000 }).toBe(1)
+})
+
+const countOf = async (relay: Agents, ...addresses: string[]): Promise<number> =>
+  new Set((await Promise.all(addresses.map((address) => relay.deliver(address)))).map(pidOf)).size
+
+test('each clause has its own bounds, where the command is the same', async () => {
+  const relay = agentsOf(`small/* maxchannel=1
+large/* maxchannel=3
+*/slow.example overfeed=2 maxring=1 command=agent
+*/* command=agent
+`)
+  expect(await countOf(relay, 'small/a', 'small/b')).toBe(1)
+  expect(await countOf(relay, 'large/a', 'large/b', 'large/c', 'large/d')).toBe(3)
+  // Two rings: what the other one may have is not for this one.
+  const slow = 'large/slow.example'
+  expect(await countOf(relay, slow, slow, slow)).toBe(1)
+})
+
+test('clauses that are changed apply to agents that there are', async () => {
+  const relay = agentsOf('uucp/* maxring=1 maxta=1 idlemax=1h command=agent')
+  expect(await countOf(relay, 'uucp/a', 'uucp/a', 'uucp/a')).toBe(1)
+  relay.clauses = '# a line more\nuucp/* maxring=3 maxta=3 idlemax=1h command=agent'
+  expect(await countOf(relay, 'uucp/a', 'uucp/a', 'uucp/a')).toBe(3)
+  relay.clauses = '# a line more\nuucp/* maxring=2 overfeed=9 idlemax=1s command=agent'
+  expect(await countOf(relay, 'uucp/a', 'uucp/a', 'uucp/a', 'uucp/a')).toBe(2)
+  await expect.poll(() => relay.agents.agentCount, { timeout: 5000 }).toBe(0)
+})
+
 test('an agent that may be idle for months is looked at now and then, not all the time', async () => {
   const warnings: string[] = []
   const warned = ({ message }: Error): unknown => warnings.push(message)
@@ -139,6 +173,7 @@ test('an agent that may be idle for months is looked at now and then, not all th
 
 test.each([
   ['uucp/* maxta=1\n  command=none', /none.*line 2/],
+  ['uucp/* command="./ -v"', /is no program.*line 1/],
   ['uucp/* user=no-such-user-here command=agent', /no-such-user-here.*line 1/],
 ])('%j is refused before the relay starts', async (clauses, words) => {
   const relay = agentsOf(clauses)

@@ -215,6 +215,18 @@ test('agents are never root by default, and other users only where the relay is 
   await expect(accountOf({ ...wish, user: '1001' }, 1000)).rejects.toThrow(/only a relay that runs as root/)
 })
 
+test('the group of agents is obeyed or refused, with each user', async () => {
+  const wish = { user: '', group: '1234', allowsRoot: false }
+  expect(await accountOf(wish, 0)).toEqual({ uid: 65_534, gid: 1234 })
+  expect(await accountOf({ ...wish, user: 'root' }, 0)).toEqual({ uid: 65_534, gid: 1234 })
+  expect(await accountOf({ ...wish, user: 'root', allowsRoot: true }, 0)).toEqual({ uid: 0, gid: 1234 })
+  await expect(accountOf({ ...wish, group: '0' }, 0)).rejects.toThrow(/root's group/)
+  await expect(accountOf({ ...wish, group: 'no-such-group-here' }, 0)).rejects.toThrow(/no such group/)
+  expect(await accountOf(wish, 1000, 1234)).toBeUndefined()
+  await expect(accountOf(wish, 1000, 1000)).rejects.toThrow(/group=1234: only a relay that runs as root/)
+  await expect(accountOf({ ...wish, user: '1000' }, 1000, 1000)).rejects.toThrow(/group=1234/)
+})
+
 test.skipIf(process.getuid?.() !== 0)('where this process is root, an agent is nobody', async () => {
   const transport = pipeTransport({
     command: ['/bin/sh', '-c', each('echo "1 delivered $(id -u) $(id -g) $(id -G)"')],

@@ -51,6 +51,16 @@ test('queue-only mail waits for a flush of its host, a reload applies other clau
   await expect.poll(mailboxes).toEqual(['ada@fast.example', 'ada@slow.example', 'grace@slow.example'])
 })
 
+test('what has no effect is named, at the start and at a reload', async () => {
+  await clauses('maildir/a.example\nmaildir/b.example\n  command=mailbox\n')
+  const { relay } = await started()
+  await expect.poll(() => relay.log).toMatch(/"lines":\[3\][^\n]*start nothing without --agents/)
+  await clauses('*/* interval=1m\nuucp/*\n  command=mailbox\n')
+  expect(await waybill('reload', '--queue', at('queue'))).toMatchObject({ exitCode: 0 })
+  await expect.poll(() => relay.log).toMatch(/"lines":\[2\][^\n]*apply to no transport/)
+  expect(relay.log.match(/start nothing/g)).toHaveLength(1)
+})
+
 test('a frozen relay takes mail, and the next one delivers it', async () => {
   await clauses('*/* interval=1m\n')
   const { relay, client } = await started('--freeze')

@@ -176,8 +176,8 @@ export function schedulerParameters(
 /** What is wrong, without the names that parameters have in programs. */
 function reasonOf(error: unknown, name: string, transports: readonly string[]): string {
   if (!isWaybillError(error, 'OPTION_INVALID')) return lineOf(error)
-  const bound = / must be (.*)$/.exec(error.message)?.[1]
-  if (bound !== undefined) return `it must be ${bound}`
+  const bound = / must be (.*?)(?: \(option \S+\))?$/.exec(error.message)?.[1]
+  if (bound !== undefined) return `it must be ${bound === 'true or false' ? 'yes or no' : bound}`
   const here = otherNames[name]
   if (here !== undefined) return `here it is ${here}`
   const [, prefix = ''] = /^([a-z\d]+)_/.exec(name) ?? []

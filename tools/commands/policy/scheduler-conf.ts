@@ -39,13 +39,27 @@ export async function schedulerConfOf(args: Arguments): Promise<ZmailerPolicy | 
   return policy
 }
 
-/** Clauses for channels that the relay has not: perhaps its transports have other names.
+/** What has no effect: clauses for channels that the relay has not, perhaps because its transports
+ * have other names, and commands in a relay without agents.
  * @param transports their names */
-export function tellIdleClauses(policy: ZmailerPolicy, transports: readonly string[], log: Logger): void {
-  const idle = policy.clauses.filter(({ channel }) => !transports.some((name) => globMatches(channel, name)))
-  if (idle.length === 0) return
-  const lines = idle.map(({ line }) => line)
-  log.info({ lines, transports }, 'clauses on these lines apply to no transport of this relay')
+export function tellIdleClauses(
+  args: Arguments,
+  policy: ZmailerPolicy,
+  transports: readonly string[],
+  log: Logger,
+): void {
+  const isUsed = ({ channel }: ZmailerPolicy['clauses'][number]): boolean =>
+    transports.some((name) => globMatches(channel, name))
+  const idle = policy.clauses.filter((clause) => !isUsed(clause)).map(({ line }) => line)
+  if (idle.length > 0)
+    log.info({ lines: idle, transports }, 'clauses on these lines apply to no transport of this relay')
+  if (args.isSet(agentsOption)) return
+  const commands = policy.clauses.filter(isUsed).flatMap(({ lines }) => lines.command ?? [])
+  if (commands.length > 0)
+    log.info(
+      { lines: [...new Set(commands)] },
+      `commands on these lines start nothing without ${flagOf(agentsOption)}: the transports deliver`,
+    )
 }
 
 /** Delays of a policy that came by reload, for which there is no lane yet.

@@ -345,7 +345,7 @@ class Relay {
     if (direct && !/[.:]/.test(hostname))
       log.warn({ hostname }, 'many servers refuse mail from a host without a domain: --hostname sets it')
     tellTables(args, tables, log, 'read')
-    if (tables.policy !== undefined) tellIdleClauses(tables.policy, names, log)
+    if (tables.policy !== undefined) tellIdleClauses(args, tables.policy, names, log)
     if (isFrozen) log.warn('--freeze: nothing is delivered')
     void tellProofs(args, tables.tlsPolicy, log)
     this.#queue.on('crashed', ({ error }) => {
@@ -486,7 +486,10 @@ class Relay {
     this.#reloaded = { shaping, ...(policy === undefined ? undefined : { retry: policy }) }
     this.#queue.reconfigure({ ...this.#changeOf(place.name), transports: added })
     this.#adoption?.reconfigure((name) => this.#changeOf(name), added)
-    if (policy !== undefined) tellMissingLanes(policy, ways.retry, log)
+    if (policy !== undefined) {
+      tellIdleClauses(args, policy, next.names, log)
+      tellMissingLanes(policy, ways.retry, log)
+    }
     void tellProofs(args, tlsPolicy, log)
   }
 }
