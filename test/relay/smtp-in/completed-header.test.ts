@@ -26,6 +26,10 @@ test.each([
   [`${all}Bcc: a@b,\r\n\tc@d\r\nTo: e@f\r\nresent-bcc : g\r\n\r\n`, `${all}To: e@f\r\n\r\n`],
   [`${all}Bcc: a@b\rTo: e@f\n\nbody`, `${all}To: e@f\n\nbody`],
   [
+    `${all}X: a\r\n \r\n b\r\nBcc: a@b,\r\n\t\r\n c@d\r\nTo: e@f\r\n\r\nbody`,
+    `${all}X: a\r\n \r\n b\r\nTo: e@f\r\n\r\nbody`,
+  ],
+  [
     'Date: x\r\nmessage-id: <y>\r\nFrom: ada\r\nTo: grace@b.example,\r\n\tmary, Ann <ann>\r\nX-To: eve\r\n\r\nTo: text',
     'Date: x\r\nmessage-id: <y>\r\nFrom: ada@relay.example.org\r\nTo: grace@b.example,\r\n\tmary@relay.example.org, Ann <ann@relay.example.org>\r\nX-To: eve\r\n\r\nTo: text',
   ],
@@ -84,6 +88,7 @@ test.each([
   'A: b\r\nBc',
   'A: b\r\nBcc ',
   'A: b\r\n ',
+  'A: b\r\n \r\n',
   'From a\r\n',
   'From a',
   'text',
@@ -93,12 +98,9 @@ test.each([
   expect(isWhole(sent)).toBe(false)
 })
 
-test.each(['A: b\r\n\r', 'A: b\r\n\r\nB: c', 'A: b\r\n \r\n', 'two words', '\r\n'])(
-  'no header follows %j',
-  (sent) => {
-    expect(isWhole(sent)).toBe(true)
-  },
-)
+test.each(['A: b\r\n\r', 'A: b\r\n\r\nB: c', 'two words', '\r\n'])('no header follows %j', (sent) => {
+  expect(isWhole(sent)).toBe(true)
+})
 
 test('a header in pieces is looked at again when it has doubled, and refused beyond a mebibyte', () => {
   const wait = new HeaderWait(1000)
