@@ -37,6 +37,10 @@ test.each([
     `${all}Bcc: ada\r\nCc: zo\xc3\xa0\r\nTo:\r\n\r\n`,
     `${all}Cc: zo\xc3\xa0@relay.example.org\r\nTo:\r\n\r\n`,
   ],
+  [
+    `${all}Errors-To: a\r\nMail-Followup-To: l@x, a\r\nResent-Reply-To: a\r\nMail-Reply-To: a\r\n\r\n`,
+    `${all}Errors-To: a@relay.example.org\r\nMail-Followup-To: l@x, a@relay.example.org\r\nResent-Reply-To: a@relay.example.org\r\nMail-Reply-To: a\r\n\r\n`,
+  ],
   [`${all}To: list:;\r\n\r\n`, `${all}To: list:;\r\n\r\n`],
   ['just text\r\n', `${date}${messageId}${from}\r\njust text\r\n`],
   ['\r\nbody', `${date}${messageId}${from}\r\nbody`],
@@ -130,12 +134,12 @@ test('senders are shown as the world knows them, in fields of senders alone', ()
   const sent =
     'Date: x\r\nMessage-ID: <y@h>\r\nFrom: ada@h <ada@h>,\r\n\t"b@h" <b@h> (c@h)\r\nSender: root\r\n' +
     'Reply-To: g: z\xc3\xa0 <d@h>, e@h (e@h);, f@x\r\nErrors-To: <@h>\r\nDisposition-Notification-To: < g@h >\r\n' +
-    'To: t@h\r\nX-From: u@h\r\n\r\nFrom: v@h\r\n'
+    'Mail-Followup-To: l@x, g@h\r\nTo: t@h\r\nX-From: u@h\r\n\r\nFrom: v@h\r\n'
   const whole = completed(Buffer.from(sent, 'latin1'), 0, { ...completion, shown }).toString('latin1')
   expect(whole).toBe(
     'Date: x\r\nMessage-ID: <y@h>\r\nFrom: ada@h <ada@example.com>,\r\n\t"b@h" <b@example.com> (c@h)\r\nSender: root@example.com\r\n' +
       'Reply-To: g: z\xc3\xa0 <d@example.com>, e@example.com (e@h);, f@x\r\nErrors-To: <@example.com>\r\n' +
-      'Disposition-Notification-To: <g@example.com>\r\nTo: t@h\r\nX-From: u@h\r\n\r\nFrom: v@h\r\n',
+      'Disposition-Notification-To: <g@example.com>\r\nMail-Followup-To: l@x, g@example.com\r\nTo: t@h\r\nX-From: u@h\r\n\r\nFrom: v@h\r\n',
   )
 })
 
