@@ -52,8 +52,8 @@ export class HeaderEnd {
   }
 }
 
-/** The fields at the beginning of a message. A line that is no field, or has nothing but blanks,
- * ends the header. */
+/** The fields at the beginning of a message. A line that is no field ends the header; one of blanks
+ * continues a field (RFC 5322 §4.2). */
 export function leadingFields(data: Buffer): LeadingFields {
   const fields: { name: string; start: number; end: number }[] = []
   let start = 0
@@ -68,7 +68,7 @@ export function leadingFields(data: Buffer): LeadingFields {
     const name = fieldStart.exec(line)?.[1]
     const last = fields.at(-1)
     if (name !== undefined) fields.push({ name: name.toLowerCase(), start, end })
-    else if (last !== undefined && /^[ \t]+[^ \t]/.test(line)) last.end = end
+    else if (last !== undefined && /^[ \t]/.test(line)) last.end = end
     else return { fields, end: start, isCut: false }
     start = end
   }

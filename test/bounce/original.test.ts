@@ -18,7 +18,7 @@ test.each([
   // A bare CR leaves as CRLF: what the next server takes for the body is no header here.
   ['A: b\rC: d\r\rbody: x\r\n', 'A: b\r\nC: d\r\n'],
   ['A: b\r\r\nbody: x', 'A: b\r\n'],
-  ['A: b\r\n \r\nbody: x', 'A: b\r\n'],
+  ['A: b\r\n \r\n c\r\nD: e\r\n\r\nbody: x', 'A: b\r\n \r\n c\r\nD: e\r\n'],
   ['A: \x85\xe9\t\r\n', 'A: \x85\xe9\t\r\n'],
 ])('of %j the header is %j', (text, expected) => {
   expect(header(text)).toBe(expected)

@@ -5,7 +5,7 @@
  * have left there. */
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { chmod, open, readdir, rm, type FileHandle } from 'node:fs/promises'
+import { chmod, lstat, open, readdir, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isSubmitterId, newMessageId, type MessageId } from '../../base/message-id.js'
 import { WaybillError } from '../../errors.js'
@@ -139,16 +139,28 @@ export async function namesIn(directory: string): Promise<string[]> {
   return names.filter((name) => idOfName(name) !== undefined)
 }
 
-/** Messages that wait in the queue's maildrop; 0 where this user may not look.
+/** Messages that wait in the queue's maildrop; 0 where this user may not look. A file that is not
+ * complete is none: its `sendmail` is writing it, or was killed and told its caller nothing.
  * @throws the system's error */
-export const droppedCount = (queue: string): Promise<number> =>
-  namesIn(join(queue, maildropDirectory)).then(
-    ({ length }) => length,
-    (error: unknown) => {
-      if (errnoOf(error) === 'EACCES') return 0
-      throw error
-    },
-  )
+export async function droppedCount(queue: string): Promise<number> {
+  const directory = join(queue, maildropDirectory)
+  let count = 0
+  try {
+    for (const name of await namesIn(directory)) {
+      const stats = await lstat(join(directory, name)).catch(unlessGone)
+      if (stats !== undefined && isCompleteMode(stats.mode)) count++
+    }
+  } catch (error) {
+    if (errnoOf(error) === 'EACCES') return 0
+    throw error
+  }
+  return count
+}
+
+/** A relay takes files up meanwhile. */
+function unlessGone(error: unknown): undefined {
+  if (errnoOf(error) !== 'ENOENT') throw error
+}
 
 /** @returns undefined for what is no message that waits */
 export const idOfName = (name: string): MessageId | undefined => {

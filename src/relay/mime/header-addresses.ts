@@ -7,14 +7,25 @@
  * @see Postfix append_at_myorigin */
 import { utf8Text } from '../../base/text.js'
 
-export const addressFields: ReadonlySet<string> = new Set([
+/** Whose addresses are senders, in lower case. @see Postfix header_opts.c, HDR_OPT_SENDER */
+export const senderFields: ReadonlySet<string> = new Set([
   'from',
   'sender',
   'reply-to',
-  'to',
-  'cc',
+  'errors-to',
+  'return-receipt-to',
+  'disposition-notification-to',
+  'mail-followup-to',
   'resent-from',
   'resent-sender',
+  'resent-reply-to',
+])
+
+/** In lower case. */
+export const addressFields: ReadonlySet<string> = new Set([
+  ...senderFields,
+  'to',
+  'cc',
   'resent-to',
   'resent-cc',
 ])

@@ -7,7 +7,7 @@
  * @see Postfix always_add_missing_headers, message_drop_headers, append_at_myorigin */
 import { leadingFields, type LeadingField } from '../../base/header.js'
 import { WaybillError } from '../../errors.js'
-import { addressFields, qualifiedField, shownField } from '../mime/header-addresses.js'
+import { addressFields, qualifiedField, senderFields, shownField } from '../mime/header-addresses.js'
 import { dateText } from './received.js'
 
 export interface Completion {
@@ -37,19 +37,6 @@ const blindFields: ReadonlySet<string> = new Set(['bcc', 'resent-bcc'])
 
 /** In lower case. */
 export const removedFields: ReadonlySet<string> = new Set([...blindFields, 'return-path', 'content-length'])
-
-/** Whose addresses are senders, in lower case. @see Postfix header_opts.c, HDR_OPT_SENDER */
-const senderFields: ReadonlySet<string> = new Set([
-  'from',
-  'sender',
-  'reply-to',
-  'errors-to',
-  'return-receipt-to',
-  'disposition-notification-to',
-  'resent-from',
-  'resent-sender',
-  'resent-reply-to',
-])
 
 /** Waits for the end of a header that comes in pieces. It is looked at again when it has doubled,
  * so all looks together cost as much as one at twice the header. */
@@ -94,7 +81,7 @@ export function completed(data: Buffer, prefixBytes: number, completion: Complet
   let domainsBytes = 0
   for (const { name, start, end } of fields) {
     const isRemoved = removedFields.has(name)
-    if (!isRemoved && !addressFields.has(name) && !senderFields.has(name)) continue
+    if (!isRemoved && !addressFields.has(name)) continue
     kept.push(sent.subarray(from, start))
     from = isRemoved ? end : start
     if (isRemoved) continue

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import {
   dropMail,
+  droppedCount,
   idOfName,
   makeMaildrop,
   readDropped,
@@ -52,6 +53,16 @@ test('a message that is not complete is none yet', async () => {
   const [name] = await readdir(inMaildrop(''))
   await chmod(inMaildrop(name!), 0o644)
   expect(await readDropped(inMaildrop(name!), 1000)).toBeUndefined()
+})
+
+test('the count of waiting messages is of complete ones, and not of what a killed sendmail left', async () => {
+  await dropMail(queue, mail)
+  const [name] = await readdir(inMaildrop(''))
+  await chmod(inMaildrop(name!), 0o600)
+  expect(await droppedCount(queue)).toBe(0)
+  await dropMail(queue, mail)
+  expect(await droppedCount(queue)).toBe(1)
+  expect(await droppedCount(inMaildrop('none'))).toBe(0)
 })
 
 test('of a message that is too large its length is told', async () => {

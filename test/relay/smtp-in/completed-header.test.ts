@@ -26,12 +26,20 @@ test.each([
   [`${all}Bcc: a@b,\r\n\tc@d\r\nTo: e@f\r\nresent-bcc : g\r\n\r\n`, `${all}To: e@f\r\n\r\n`],
   [`${all}Bcc: a@b\rTo: e@f\n\nbody`, `${all}To: e@f\n\nbody`],
   [
+    `${all}X: a\r\n \r\n b\r\nBcc: a@b,\r\n\t\r\n c@d\r\nTo: e@f\r\n\r\nbody`,
+    `${all}X: a\r\n \r\n b\r\nTo: e@f\r\n\r\nbody`,
+  ],
+  [
     'Date: x\r\nmessage-id: <y>\r\nFrom: ada\r\nTo: grace@b.example,\r\n\tmary, Ann <ann>\r\nX-To: eve\r\n\r\nTo: text',
     'Date: x\r\nmessage-id: <y>\r\nFrom: ada@relay.example.org\r\nTo: grace@b.example,\r\n\tmary@relay.example.org, Ann <ann@relay.example.org>\r\nX-To: eve\r\n\r\nTo: text',
   ],
   [
     `${all}Bcc: ada\r\nCc: zo\xc3\xa0\r\nTo:\r\n\r\n`,
     `${all}Cc: zo\xc3\xa0@relay.example.org\r\nTo:\r\n\r\n`,
+  ],
+  [
+    `${all}Errors-To: a\r\nMail-Followup-To: l@x, a\r\nResent-Reply-To: a\r\nMail-Reply-To: a\r\n\r\n`,
+    `${all}Errors-To: a@relay.example.org\r\nMail-Followup-To: l@x, a@relay.example.org\r\nResent-Reply-To: a@relay.example.org\r\nMail-Reply-To: a\r\n\r\n`,
   ],
   [`${all}To: list:;\r\n\r\n`, `${all}To: list:;\r\n\r\n`],
   ['just text\r\n', `${date}${messageId}${from}\r\njust text\r\n`],
@@ -84,6 +92,7 @@ test.each([
   'A: b\r\nBc',
   'A: b\r\nBcc ',
   'A: b\r\n ',
+  'A: b\r\n \r\n',
   'From a\r\n',
   'From a',
   'text',
@@ -93,12 +102,9 @@ test.each([
   expect(isWhole(sent)).toBe(false)
 })
 
-test.each(['A: b\r\n\r', 'A: b\r\n\r\nB: c', 'A: b\r\n \r\n', 'two words', '\r\n'])(
-  'no header follows %j',
-  (sent) => {
-    expect(isWhole(sent)).toBe(true)
-  },
-)
+test.each(['A: b\r\n\r', 'A: b\r\n\r\nB: c', 'two words', '\r\n'])('no header follows %j', (sent) => {
+  expect(isWhole(sent)).toBe(true)
+})
 
 test('a header in pieces is looked at again when it has doubled, and refused beyond a mebibyte', () => {
   const wait = new HeaderWait(1000)
@@ -128,12 +134,12 @@ test('senders are shown as the world knows them, in fields of senders alone', ()
   const sent =
     'Date: x\r\nMessage-ID: <y@h>\r\nFrom: ada@h <ada@h>,\r\n\t"b@h" <b@h> (c@h)\r\nSender: root\r\n' +
     'Reply-To: g: z\xc3\xa0 <d@h>, e@h (e@h);, f@x\r\nErrors-To: <@h>\r\nDisposition-Notification-To: < g@h >\r\n' +
-    'To: t@h\r\nX-From: u@h\r\n\r\nFrom: v@h\r\n'
+    'Mail-Followup-To: l@x, g@h\r\nTo: t@h\r\nX-From: u@h\r\n\r\nFrom: v@h\r\n'
   const whole = completed(Buffer.from(sent, 'latin1'), 0, { ...completion, shown }).toString('latin1')
   expect(whole).toBe(
     'Date: x\r\nMessage-ID: <y@h>\r\nFrom: ada@h <ada@example.com>,\r\n\t"b@h" <b@example.com> (c@h)\r\nSender: root@example.com\r\n' +
       'Reply-To: g: z\xc3\xa0 <d@example.com>, e@example.com (e@h);, f@x\r\nErrors-To: <@example.com>\r\n' +
-      'Disposition-Notification-To: <g@example.com>\r\nTo: t@h\r\nX-From: u@h\r\n\r\nFrom: v@h\r\n',
+      'Disposition-Notification-To: <g@example.com>\r\nMail-Followup-To: l@x, g@example.com\r\nTo: t@h\r\nX-From: u@h\r\n\r\nFrom: v@h\r\n',
   )
 })
 

@@ -99,7 +99,7 @@ test('a CR that stands alone ends no line: no field, no header, no message', () 
     'z@x',
     't@x',
   ])
-  expect(made(`${complete}${lines}`)).toBe(`${complete}Subject: x\ry\r\nTo: t@x\r\n\r\nbody\r\n`)
+  expect(made(`${complete}${lines}`)).toBe(`${complete}Subject: x y\r\nTo: t@x\r\n\r\nbody\r\n`)
   expect(unixLines(Buffer.from('a\r.\nrest\n'), true)).toBe('a\r.\r\nrest\r\n')
 })
 

@@ -91,6 +91,12 @@ test.each<[string, string[], string, Partial<Lying>]>([
     { sender: 'ada@example.org', recipients: ['b@example.net', 'grace@example.net'], data: crlf(text) },
   ],
   [
+    'a program that names a mailbox again in other letters',
+    ['-t', '-i', '-f', 'me@x.example', 'Ada@example.net'],
+    'From: a@example.org\nTo: ada@Example.NET, b@example.net\nCc: "ada"@example.net, B@example.net\n\nbody\n',
+    { recipients: ['Ada@example.net', 'b@example.net'] },
+  ],
+  [
     'a sentence that ends with an address',
     ['-i', '-f', 'ada@example.org.', 'grace@example.net.'],
     text,

@@ -1,7 +1,8 @@
 /** Prepares the message that `sendmail` reads from standard input. Pure.
  * Invariant: any input becomes a message. Line ends become CRLF; NULs, a mailbox's `From ` line,
  * Bcc, Resent-Bcc, Return-Path and Content-Length are removed; lines over 998 octets are broken;
- * addresses get a domain. Missing Date, Message-ID and From are added. Nothing else changes. */
+ * addresses get a domain; a CR alone in the header, which would leave as a line end, becomes a
+ * blank. Missing Date, Message-ID and From are added. Nothing else changes. */
 import { removedFields } from '../../../src/relay/smtp-in/completed-header.js'
 import { isSigned, shortLines } from './long-lines.js'
 import { addressesIn, addressFields, qualifiedField } from '../../../src/relay/mime/header-addresses.js'
@@ -86,6 +87,7 @@ export function messageOf(lines: string, authorship: Authorship): Buffer {
   const kept = fields
     .filter((field) => !removedFields.has(field.name))
     .map((field) => (addressFields.has(field.name) ? qualifiedField(field.text, origin) : field.text))
+    .map((field) => field.replace(/\r(?!\n)/g, ' '))
   const addedBytes = Buffer.from(added.join(''))
   const text = `${kept.join('')}\r\n${body}`
   return Buffer.concat([addedBytes, Buffer.from(isSigned(fields) ? text : shortLines(text), 'latin1')])
