@@ -29,6 +29,11 @@ const settings = [
   .map((setting) => `-c ${setting}`)
   .join(' ')
 
+/** The same, for a limit that PostgreSQL has from 17 on: an earlier one refuses a connection whose
+ * options name it. A look at all files, or a wait for a lock, may take longer. */
+export const untimed =
+  "(SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout')"
+
 /** What libpq reads these from, and `pg` does not. */
 const certificateVariables = {
   sslcert: 'PGSSLCERT',
