@@ -287,7 +287,8 @@ export class Lease {
       throw lost
     }
     const fence = { queue, epoch: answer.value }
-    const tenure = (await this.#isWhole(session, fence)) ? await this.#connected(session, fence) : undefined
+    const isFit = (await this.#isWhole(session, fence)) && (await this.#upkeep.look(session)).kind === 'done'
+    const tenure = isFit ? await this.#connected(session, fence) : undefined
     if (tenure === undefined || this.#over !== undefined) {
       session.close()
       closeAll(tenure)

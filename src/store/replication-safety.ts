@@ -22,7 +22,7 @@ export const safetySettings: readonly string[] = [
 ]
 
 /** Sentences about what is missing; none: it is safe. */
-export function unsafeReasons({ versionNumber, settings, standbyCount }: SafetyFacts): string[] {
+export function unsafeReasons({ versionNumber, settings, standbyCount, subscribers }: SafetyFacts): string[] {
   const reasons: string[] = []
   if (versionNumber < versionNumberMin)
     reasons.push(`PostgreSQL 15 or later is needed, this is ${Math.floor(versionNumber / 10_000)}`)
@@ -32,6 +32,10 @@ export function unsafeReasons({ versionNumber, settings, standbyCount }: SafetyF
   if ((settings['synchronous_standby_names'] ?? '') === '')
     reasons.push('synchronous_standby_names is empty: a commit waits for no standby')
   else if (standbyCount === undefined) reasons.push('standbys are not visible: the role needs pg_monitor')
+  else if (subscribers.length > 0)
+    reasons.push(
+      `a commit waits for a logical subscriber, ${subscribers.join(', ')}: synchronous_standby_names has to name the standbys`,
+    )
   else if (standbyCount === 0) reasons.push('no synchronous standby is connected')
   return reasons
 }

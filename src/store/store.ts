@@ -112,6 +112,8 @@ export interface SafetyFacts {
   readonly settings: Readonly<Record<string, string>>
   /** Standbys whose answer a commit may wait for; undefined: not visible to this role. */
   readonly standbyCount: number | undefined
+  /** Logical subscribers whose answer a commit may wait for: they have none of it. */
+  readonly subscribers: readonly string[]
 }
 
 /** One connection to the server that takes changes. Questions are answered one after the other. */

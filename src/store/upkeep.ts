@@ -35,7 +35,29 @@ export class Upkeep {
   /** @param untilMs when the next beat is due @returns not `done` when the store did not answer */
   async run(tenure: Tenure, untilMs: number): Promise<Answer<void>> {
     const swept = await this.#sweep(tenure, untilMs)
-    return swept.kind === 'done' ? this.#look(tenure) : swept
+    if (swept.kind !== 'done' || this.#options.clock.monotonicMs() < this.#safetyDueMs) return swept
+    const looked = await this.look(tenure.beat)
+    if (looked.kind === 'done')
+      for (const session of [tenure.journal, tenure.names, tenure.reads]) void this.#use(tenure, session)
+    return looked
+  }
+
+  /** Looks at the server's settings. Asked before a life resumes, too:
+   *    1. A standby is promoted whose `synchronous_standby_names` is empty.
+   *    2. The life resumes there, and accepts mail until the next look, which is on one machine.
+   *    3. That machine dies.
+   * @returns not `done` when it did not answer */
+  async look(session: Session): Promise<Answer<void>> {
+    const { clock, safety, safetyMs, onEvent, statistics } = this.#options
+    const answer = await session.safety()
+    if (answer.kind === 'unknown') return answer
+    this.#safetyDueMs = clock.monotonicMs() + safetyMs
+    if (answer.kind === 'refused') return done(undefined)
+    statistics.standbyCount = answer.value.standbyCount
+    const reasons = safety === 'assumed' ? [] : unsafeReasons(answer.value)
+    if (reasons.length > 0 !== this.#isUnsafe) onEvent({ kind: 'safety', reasons })
+    this.#isUnsafe = reasons.length > 0
+    return done(undefined)
   }
 
   /** Removes what was unlinked, for as long as it gets less, and until the next beat is due.
@@ -59,22 +81,6 @@ export class Upkeep {
       if (answer.value === 0 || answer.value >= before || clock.monotonicMs() >= untilMs)
         return done(undefined)
     }
-  }
-
-  /** Looks at the server's settings now and then. @returns not `done` when it did not answer */
-  async #look(tenure: Tenure): Promise<Answer<void>> {
-    const { clock, safety, safetyMs, onEvent, statistics } = this.#options
-    if (clock.monotonicMs() < this.#safetyDueMs) return done(undefined)
-    const answer = await tenure.beat.safety()
-    if (answer.kind === 'unknown') return answer
-    this.#safetyDueMs = clock.monotonicMs() + safetyMs
-    if (answer.kind === 'refused') return done(undefined)
-    statistics.standbyCount = answer.value.standbyCount
-    const reasons = safety === 'assumed' ? [] : unsafeReasons(answer.value)
-    if (reasons.length > 0 !== this.#isUnsafe) onEvent({ kind: 'safety', reasons })
-    this.#isUnsafe = reasons.length > 0
-    for (const session of [tenure.journal, tenure.names, tenure.reads]) void this.#use(tenure, session)
-    return done(undefined)
   }
 
   /** Balancers end a connection that nobody uses, and the next message would wait for new ones. */

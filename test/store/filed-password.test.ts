@@ -38,6 +38,13 @@ test.each([
 
 const login = { host: 'n1', port: 5432, database: 'waybill', user: 'ada' }
 
+test('a line of localhost is for the sockets of this machine, too, where they are by default', () => {
+  const at = (host: string): string | undefined => passwordIn('localhost:*:*:*:right', { ...login, host })
+  expect(at('/var/run/postgresql')).toBe('right')
+  expect(at('/tmp')).toBe('right')
+  expect(at('/srv/other')).toBeUndefined()
+})
+
 test('a file that others may read is refused, and none is none', async () => {
   await passwordFile('*:*:*:*:secret\n', 0o640)
   await expect(filedPassword(login)).rejects.toThrow(/^others may read the password file .*: chmod 600 it/)

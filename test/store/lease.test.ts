@@ -20,7 +20,7 @@ const nobody = {
   isConnected: false,
 }
 
-const facts = { versionNumber: 150_000, settings: {}, standbyCount: 1 }
+const facts = { versionNumber: 150_000, settings: {}, standbyCount: 1, subscribers: [] }
 
 const questions: LeaseQuestions = {
   garbage: () => undefined,
@@ -39,6 +39,7 @@ function options(answers: Partial<Session>): LeaseOptions {
     claim: () => Promise.resolve(done(++epoch)),
     resume: () => Promise.resolve(done(++epoch)),
     beat: () => Promise.resolve(done(undefined)),
+    safety: () => Promise.resolve(done(facts)),
     close: () => undefined,
     ...answers,
   } as unknown as Session
@@ -270,6 +271,23 @@ test('a life that gets too few connections ends with what the server said', asyn
     code: 'STORE_UNREACHABLE',
     message: expect.stringContaining('too many connections') as string,
   })
+})
+
+test('a life that resumes on a server whose commits are on one machine knows it before it goes on', async () => {
+  const settings = { fsync: 'on', full_page_writes: 'on', synchronous_commit: 'on' }
+  const safe = { ...facts, settings: { ...settings, synchronous_standby_names: 'ANY 1 (n1, n2)' } }
+  let now = safe
+  const events: string[] = []
+  const { lease } = await lived({
+    ...options({ safety: () => Promise.resolve(done(now)) }),
+    safety: 'required',
+    onEvent: ({ kind }) => events.push(kind),
+  })
+  now = { ...safe, settings: { ...safe.settings, synchronous_standby_names: '' } }
+  await lease.again(await lease.tenure(), {}, away('the primary has died'))
+  await lease.tenure()
+  expect(lease.isUnsafe).toBe(true)
+  expect(events).toEqual(['interrupted', 'safety', 'resumed'])
 })
 
 test('connections that nobody uses are used now and then', async () => {

@@ -89,6 +89,14 @@ test.each([
   )
 })
 
+test('the limit of a transaction is lifted by a question, because PostgreSQL 15 and 16 do not know it', async () => {
+  const { port, greetings, questions } = await toldServer(undefined, ['f', '000000010000000000000001', 'yes'])
+  const answer = await pgStore(`postgres://ada@127.0.0.1:${port}/waybill`).connectAny(undefined)
+  if (answer.kind === 'done') answer.value.connection.close()
+  expect(greetings[0]?.get('options')).not.toContain('transaction_timeout')
+  expect(questions[0]).toContain("FROM pg_settings WHERE name = 'transaction_timeout'")
+})
+
 test('a server without TLS is not asked again', async () => {
   const port = await refusingServer('no TLS')
   await expect(connected(port, '?sslmode=verify-full')).rejects.toMatchObject({

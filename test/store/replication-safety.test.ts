@@ -8,7 +8,7 @@ const settings = {
   synchronous_commit: 'on',
   synchronous_standby_names: 'ANY 1 (n1, n2, n3)',
 }
-const safe: SafetyFacts = { versionNumber: 150_018, settings, standbyCount: 1 }
+const safe: SafetyFacts = { versionNumber: 150_018, settings, standbyCount: 1, subscribers: [] }
 
 test('a quorum with a standby that is there is safe', () => {
   expect(unsafeReasons(safe)).toEqual([])
@@ -29,6 +29,10 @@ test.each([
   [
     { settings: { ...settings, synchronous_standby_names: '' } },
     'synchronous_standby_names is empty: a commit waits for no standby',
+  ],
+  [
+    { subscribers: ['shop'] },
+    'a commit waits for a logical subscriber, shop: synchronous_standby_names has to name the standbys',
   ],
   [{ standbyCount: 0 }, 'no synchronous standby is connected'],
   [{ standbyCount: undefined }, 'standbys are not visible: the role needs pg_monitor'],

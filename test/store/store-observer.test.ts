@@ -39,7 +39,7 @@ function staged(): Stage {
   const answered = <T>(value: T): Promise<Answer<T>> => Promise.resolve(done(value))
   const session = {
     timeline: 1,
-    safety: () => answered({ versionNumber: 150_000, settings: {}, standbyCount: 1 }),
+    safety: () => answered({ versionNumber: 150_000, settings: {}, standbyCount: 1, subscribers: [] }),
     queues: () => answered([{ queue: 1, name: 'mx1', home: 'mx1', quotaBytes: 1000 }]),
     standing: () => {
       stage.lookCount++

@@ -11,6 +11,8 @@ export interface ToldServer {
   readonly port: number
   /** What clients have said of themselves when they connected. */
   readonly greetings: ReadonlyMap<string, string>[]
+  /** What they have sent since then. */
+  readonly questions: string[]
 }
 
 const message = (type: string, body: Buffer): Buffer => {
@@ -70,6 +72,7 @@ export async function toldServer(
   row?: readonly (string | null)[],
 ): Promise<ToldServer> {
   const greetings: ReadonlyMap<string, string>[] = []
+  const questions: string[] = []
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
@@ -79,7 +82,8 @@ export async function toldServer(
       const pairs = words.flatMap((word, i) => (i % 2 === 0 ? [[word, words[i + 1] ?? ''] as const] : []))
       greetings.push(new Map(pairs))
       socket.write(Buffer.concat([isAuthentic, isIdle]))
-      socket.on('data', () => {
+      socket.on('data', (question) => {
+        questions.push(question.toString('latin1'))
         const said = notice === undefined ? [] : [message('N', fieldsOf(notice))]
         socket.write(
           Buffer.concat([...said, ...(row === undefined ? [] : rowOf(row)), changedOneRow, isIdle]),
@@ -92,7 +96,7 @@ export async function toldServer(
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return { port: (server.address() as AddressInfo).port, greetings }
+  return { port: (server.address() as AddressInfo).port, greetings, questions }
 }
 
 /** Takes connections, and says nothing. `left` settles when its first client has hung up. */

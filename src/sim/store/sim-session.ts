@@ -28,6 +28,7 @@ const safe: SafetyFacts = {
     synchronous_standby_names: 'ANY 1 (n1, n2, n3)',
   },
   standbyCount: 2,
+  subscribers: [],
 }
 
 export class SimSession implements Session {

@@ -29,6 +29,11 @@ const settings = [
   .map((setting) => `-c ${setting}`)
   .join(' ')
 
+/** The same, for a limit that PostgreSQL has from 17 on: an earlier one refuses a connection whose
+ * options name it. A look at all files, or a wait for a lock, may take longer. */
+export const untimed =
+  "(SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout')"
+
 /** What libpq reads these from, and `pg` does not. */
 const certificateVariables = {
   sslcert: 'PGSSLCERT',
@@ -36,12 +41,53 @@ const certificateVariables = {
   sslrootcert: 'PGSSLROOTCERT',
 } as const
 
+/** For all but the first two `pg` checks certificates in full. It warns of the last four, for which
+ * its next major version will check less. */
+const modes = ['disable', 'no-verify', 'verify-full', 'verify-ca', 'require', 'prefer', 'allow']
+const fullModes: ReadonlySet<string> = new Set(modes.slice(2))
+
+/** What libpq keeps to and `pg` does not: a connection would be less than was demanded. */
+const demands = { channel_binding: 'PGCHANNELBINDING', gssencmode: 'PGGSSENCMODE' } as const
+
+/** @throws Error when it demands what `pg` does not do */
 export function clientUrl(url: string): string {
   const [base = '', query = ''] = url.split('?')
   const parameters = new URLSearchParams(query)
   const theirs = parameters.get('options') ?? ''
   parameters.set('options', `${theirs} ${settings}`.trim())
-  const mode = parameters.get('sslmode') ?? process.env['PGSSLMODE'] ?? 'disable'
+  checkDemands(parameters)
+  if (isSocket(base, parameters)) setPlain(parameters)
+  else setSecure(parameters)
+  // `pg` would encode the whole once more for a blank that is a `+`.
+  return `${base}?${parameters.toString().replaceAll('+', '%20')}`
+}
+
+function checkDemands(parameters: URLSearchParams): void {
+  for (const [name, variable] of Object.entries(demands))
+    if ((parameters.get(name) ?? process.env[variable]) === 'require')
+      throw new Error(`the package pg does not do ${name}=require: remove it, and use sslmode=verify-full`)
+}
+
+/** Is its host the directory of a socket? */
+const isSocket = (base: string, parameters: URLSearchParams): boolean =>
+  /^[^/]*\/\/(?:[^@/]*@)?%2F/i.test(base) || parameters.get('host')?.startsWith('/') === true
+
+/** As for libpq: TLS is between machines, and a server speaks none on its socket. */
+function setPlain(parameters: URLSearchParams): void {
+  for (const name of ['ssl', 'sslnegotiation', ...Object.keys(certificateVariables)]) parameters.delete(name)
+  parameters.set('sslmode', 'disable')
+}
+
+/** @throws Error for an unknown mode: in PGSSLMODE `pg` takes it for none, and mail crosses the
+ * network in plain text */
+function setSecure(parameters: URLSearchParams): void {
+  const inherited = parameters.has('ssl') ? undefined : process.env['PGSSLMODE']
+  const given = parameters.get('sslmode') ?? inherited ?? ''
+  if (given !== '' && !modes.includes(given))
+    throw new Error(`sslmode, or PGSSLMODE, is one of ${modes.join(', ')}, not '${given}'`)
+  const isFull = parameters.get('uselibpqcompat') !== 'true' && fullModes.has(given)
+  const mode = isFull ? 'verify-full' : given || 'disable'
+  if (isFull) parameters.set('sslmode', mode)
   for (const [name, variable] of Object.entries(certificateVariables)) {
     const path = process.env[variable]
     if (mode === 'disable' || path === undefined || parameters.has(name)) continue
@@ -50,6 +96,4 @@ export function clientUrl(url: string): string {
   }
   // As for libpq: those of the system, which are the default of Node.
   if (parameters.get('sslrootcert') === 'system') parameters.delete('sslrootcert')
-  // `pg` would encode the whole once more for a blank that is a `+`.
-  return `${base}?${parameters.toString().replaceAll('+', '%20')}`
 }

@@ -18,6 +18,9 @@ export interface Login {
 
 const forOthers = 0o077
 
+/** Of a server's socket, by default: for those a line says `localhost`. */
+const socketDirectories: ReadonlySet<string> = new Set(['/var/run/postgresql', '/run/postgresql', '/tmp'])
+
 /** @returns undefined: there is no file, or no line that fits
  * @throws WaybillError OPTION_INVALID: others may read the file */
 export async function filedPassword(login: Login): Promise<string | undefined> {
@@ -43,11 +46,15 @@ export async function filedPassword(login: Login): Promise<string | undefined> {
  * itself, and the first line that fits is the one. */
 export function passwordIn(text: string, { host, port, database, user }: Login): string | undefined {
   const asked = [host, String(port), database, user]
+  const isLocal = (field: string, i: number): boolean =>
+    i === 0 && field === 'localhost' && socketDirectories.has(host)
   for (const line of text.split(/\r?\n/)) {
     if (line.startsWith('#')) continue
     const fields = line.match(/(?:^|:)(?:\\.|[^:\\])*/g) ?? []
     const [password, ...rest] = fields.splice(4).map(fieldOf)
-    const fits = fields.map(fieldOf).every((field, i) => field === '*' || field === asked[i])
+    const fits = fields
+      .map(fieldOf)
+      .every((field, i) => field === '*' || field === asked[i] || isLocal(field, i))
     if (fits && password !== undefined && password !== '') return [password, ...rest].join(':')
   }
   return undefined

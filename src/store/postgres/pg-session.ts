@@ -207,13 +207,21 @@ export class PgSession implements Session {
     const settings = safetySettings.map((name) => `current_setting('${name}')`)
     const text =
       `SELECT current_setting('server_version_num')::int, ${settings.join(', ')},` +
-      " pg_has_role(current_user, 'pg_read_all_stats', 'usage')," +
-      " (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))"
-    return this.#read(text, [], ({ rows: [row = []] }) => ({
-      versionNumber: Number(row[0]),
-      settings: Object.fromEntries(safetySettings.map((name, i) => [name, String(row[i + 1])])),
-      standbyCount: row.at(-2) === true ? Number(row.at(-1)) : undefined,
-    }))
+      " pg_has_role(current_user, 'pg_read_all_stats', 'usage'), waiters.* FROM" +
+      ' (SELECT count(*) FILTER (WHERE s.slot_name IS NULL),' +
+      " coalesce(array_agg(r.application_name) FILTER (WHERE s.slot_name IS NOT NULL), '{}')" +
+      ' FROM pg_stat_replication r LEFT JOIN pg_replication_slots s' +
+      " ON s.active_pid = r.pid AND s.slot_type = 'logical' WHERE r.sync_state IN ('sync', 'quorum')) waiters"
+    return this.#read(text, [], ({ rows: [row = []] }) => {
+      const [standbyCount, subscribers] = row.slice(-2)
+      const isVisible = row.at(-3) === true
+      return {
+        versionNumber: Number(row[0]),
+        settings: Object.fromEntries(safetySettings.map((name, i) => [name, String(row[i + 1])])),
+        standbyCount: isVisible ? Number(standbyCount) : undefined,
+        subscribers: subscribers as string[],
+      }
+    })
   }
 
   close(): void {

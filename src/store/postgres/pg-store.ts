@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../base/clock.js'
 import { thrownText } from '../../base/realms.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
-import { directSetting } from './client-url.js'
+import { directSetting, untimed } from './client-url.js'
 import { hostOf, PgConnection, pooled } from './pg-connection.js'
 import { PgCalls } from './pg-calls.js'
 import { PgSession, tagOf } from './pg-session.js'
@@ -139,7 +139,7 @@ export class PgStore implements Store, CallStore {
     const connection = await PgConnection.open({ url, tag, deadlineMs, clock: this.#clock, over })
     const text =
       'SELECT pg_is_in_recovery(), CASE WHEN pg_is_in_recovery() THEN NULL' +
-      ` ELSE pg_walfile_name(pg_current_wal_lsn()) END, current_setting('${directSetting}', true)`
+      ` ELSE pg_walfile_name(pg_current_wal_lsn()) END, current_setting('${directSetting}', true), ${untimed}`
     const answer = await connection.whileAsked(over, () => connection.ask({ text, isRead: true }))
     const [row] = answer.kind === 'done' ? answer.value.rows : []
     if (row !== undefined && row[2] !== 'yes') {
