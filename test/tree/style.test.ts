@@ -264,6 +264,20 @@ test('no docstring stands before another one, where no editor shows it', () => {
   expect(hidden).toEqual([])
 })
 
+/** A docstring, and the lines that it stands before, up to an empty one. */
+const documented = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*((?:(?!\n\n)[\s\S])*)/g
+
+test('a parameter that a docstring describes is one of the signature', () => {
+  const stale = everything.flatMap(({ path, text }) =>
+    [...text.matchAll(documented)].flatMap(([, comment, signature]) =>
+      [...comment!.matchAll(/@param\s+(?:\*\s+)?`?(\w+)/g)]
+        .filter(([, name]) => !new RegExp(`\\b${name}\\b`).test(signature!))
+        .map(([, name]) => `${path}: ${name}`),
+    ),
+  )
+  expect(stale).toEqual([])
+})
+
 test('what a queue answers later says with which errors', () => {
   const { text } = sources.find(({ path }) => path === 'src/queue.ts')!
   const later = [
