@@ -252,7 +252,7 @@ export class Engine {
     const { life, events, options } = this.#parts
     const startedAt = options.clock.monotonicMs()
     const { cutBytes } = this.#facts
-    this.#parts.journal.endRecovery(true)
+    this.#parts.journal.releaseLastSpare()
     const recoveredState = this.#recoveredState ?? (await this.#readState())
     this.#recoveredState = undefined
     const { keys, outcomes } = this.#parts
@@ -263,7 +263,7 @@ export class Engine {
     life.check()
     await this.checkpointer.run()
     life.check()
-    this.#parts.journal.endRecovery(false)
+    this.#parts.journal.keepLastSpare()
     this.#recovering = false
     if (options.deliver) {
       // Room for the first replacements is part of the reserve: on a full disk deferred mail still
