@@ -94,6 +94,19 @@ test('comments are in plain words', () => {
   expect(found).toEqual([])
 })
 
+/** A test is about a thing, not about a person. */
+test('names of tests are in plain words', () => {
+  const named = /\btest(?:\.\w+)*(?:\((?:(?!\)\()[\s\S])*\))?\(\s*(?:'((?:[^'\\]|\\.)*)'|`([^`]*)`)/g
+  const allowed = /^(?:(?:is|are) told|of (?:its|their) own)$/
+  const found = filesBelow('test', '.test.ts').flatMap((path) =>
+    [...readFileSync(join(root, path), 'utf8').matchAll(named)].flatMap(([, quoted, template]) => {
+      const words = [...(quoted ?? template ?? '').matchAll(new RegExp(oldWords, 'gi'))].map(([word]) => word)
+      return words.filter((word) => !allowed.test(word)).map((word) => `${path}: ${word}`)
+    }),
+  )
+  expect(found).toEqual([])
+})
+
 /** What was done keeps the words of its day. */
 const oldPages = new Set(['src/CHANGES.md', 'src/sim/RESULTS.md'])
 
