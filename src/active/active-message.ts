@@ -1,8 +1,8 @@
 /** A message that is started and not yet finished or replaced: what is known of each recipient.
- * Invariant: `apply` is the only writer, and what it applies stands in the journal, so replaying
- * the journal gives the same state as living through it. A recipient leaves `pending` once in the
- * life of a start; one that is given up moves from `deferred` to `failed` and still has one note,
- * so the room reserved for notes suffices. */
+ * Invariant: `apply` is the only writer of what is known of recipients, and what it applies stands
+ * in the journal, so replaying the journal gives the same state as living through it. A recipient
+ * leaves `pending` once in the life of a start; one that is given up moves from `deferred` to
+ * `failed` and still has one note, so the room reserved for notes suffices. */
 import { assert } from '../base/assert.js'
 import { nowhere, type Position } from '../base/position.js'
 import { tells, type NotifyWhen } from '../base/notification.js'

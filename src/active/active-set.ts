@@ -32,11 +32,11 @@ export class ActiveSet {
   readonly #messages = new LinkedList<ActiveMessage>()
   #dataBytes = 0
   #recipientBytes = 0
-  #endedCount = 0
+  #endedRecipientCount = 0
 
-  /** Recipients of those that have ended in this life. */
-  get endedCount(): number {
-    return this.#endedCount
+  /** Recipients of messages that have ended in this life. */
+  get endedRecipientCount(): number {
+    return this.#endedRecipientCount
   }
 
   get count(): number {
@@ -91,7 +91,7 @@ export class ActiveSet {
   /** Its finish, or its replacement and the note, have just been appended. */
   end(message: ActiveMessage): void {
     assert(this.has(message), 'a message ends once')
-    this.#endedCount += message.envelope.recipientCount
+    this.#endedRecipientCount += message.envelope.recipientCount
     this.#messages.remove(message)
     this.#recipientBytes -= message.recipientBytes
     message.recipientBytes = 0

@@ -64,8 +64,8 @@ export const comparableDomain = (domain: string): string => domain.toLowerCase()
 
 export const comparableDomainOf = (address: string): string => comparableDomain(domainOf(address))
 
-/** Is the address among them, and one of the domain? What is undefined is not asked for.
- * @param wanted its domain in comparable form */
+/** Is the recipient among them, and one of the domain? What is undefined is not asked for.
+ * @param domain in comparable form */
 export const includeWanted = (
   addresses: readonly string[],
   { recipient, domain }: { readonly recipient?: string | undefined; readonly domain?: string | undefined },

@@ -88,7 +88,7 @@ export class ControlClient {
     return new ControlClient(new ControlChannel(stream, bounds), reach, place, patience)
   }
 
-  /** @param options `signal` asks the relay to stop; then the outcome has the counts so far
+  /** @param signal asks the relay to stop; then the outcome has the counts so far
    * @throws WaybillError as the queue's verb does */
   async verb(request: VerbRequest, { signal, onProgress }: VerbOptions = {}): Promise<VerbOutcome> {
     const stop = (): void => void this.#channel.send(requestLine({ do: 'stop' }))

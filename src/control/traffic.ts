@@ -2,11 +2,10 @@
  * Invariant: without a watcher there are no listeners and no costs; counts begin with the
  * first watcher. */
 import type { Clock } from '../base/clock.js'
-import type { Room } from '../engine/accept/space-watch.js'
 import type { RecipientEvent } from '../engine/life/events.js'
-import { isWaybillError } from '../errors.js'
 import type { DestinationSnapshot } from '../scheduler/scheduler.js'
 import type { Sample, WatchedDestination } from './protocol.js'
+import { RoomReading } from './room-reading.js'
 import type { ControlledQueue } from './session.js'
 
 /** Destinations in a sample. */
@@ -23,12 +22,12 @@ export class Traffic {
   #deferred = 0
   #failed = 0
   readonly #byDestination = new Map<string, number>()
-  #room: Room | undefined
-  #isAsking = false
+  readonly #room: RoomReading
 
   constructor(queue: ControlledQueue, clock: Clock) {
     this.#queue = queue
     this.#clock = clock
+    this.#room = new RoomReading(queue)
   }
 
   /** @returns a function to call when the watcher has left */
@@ -41,7 +40,7 @@ export class Traffic {
 
   sample(): Sample {
     const { destinations, ...statistics } = this.#queue.stats()
-    this.#askForRoom()
+    this.#room.ask()
     if (this.#byDestination.size > countedMax) this.#forget(destinations)
     return {
       atMs: this.#clock.monotonicMs(),
@@ -51,7 +50,7 @@ export class Traffic {
       deferredCount: this.#deferred,
       failedCount: this.#failed,
       statistics,
-      room: this.#room,
+      room: this.#room.last,
       destinationCount: destinations.length,
       destinations: [...destinations]
         .sort(byTrouble)
@@ -61,20 +60,6 @@ export class Traffic {
           return { ...destination, deliveredCount }
         }),
     }
-  }
-
-  /** Nobody waits for the answer: a disk that hangs gives none. */
-  #askForRoom(): void {
-    if (this.#isAsking) return
-    this.#isAsking = true
-    const answered = (room: Room | undefined): void => {
-      this.#isAsking = false
-      this.#room = room
-    }
-    this.#queue.room().then(answered, (error: unknown) => {
-      answered(undefined)
-      if (!isWaybillError(error)) throw error
-    })
   }
 
   #listen(change: 'on' | 'off'): void {

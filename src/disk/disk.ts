@@ -82,7 +82,7 @@ export interface Disk {
   rename(from: string, to: string): Promise<void>
   unlink(path: string): Promise<void>
   syncDirectory(path: string): Promise<void>
-  /** Of a file, without opening it. */
+  /** The status of a file, without opening it. */
   stat(path: string): Promise<FileStatus>
   space(): Promise<DiskSpace>
   /** One owner at a time, until `abandon` or the death of the process.

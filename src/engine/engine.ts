@@ -46,7 +46,7 @@ export class Engine {
   #recoveredState: RecoveredState | undefined
   #recovered: Promise<void> | undefined
 
-  /** @param recollection where it was read before mail is accepted */
+  /** @param recoveredState undefined: it is read while mail is accepted */
   constructor(parts: Parts, facts: EngineFacts, recoveredState: RecoveredState | undefined) {
     this.#parts = parts
     this.#facts = facts
@@ -177,7 +177,7 @@ export class Engine {
   async idle(): Promise<void> {
     const { life, lanes } = this.#parts
     await life.orEnd(this.intake.idle())
-    // What a recovery has replaced again may be due; its lane is believed so far after a
+    // What a recovery has replaced again may be due; its lane is trusted so far after a
     // checkpoint.
     if ([...lanes].some((lane) => lane.isAheadOfTrust)) {
       await life.orEnd(this.checkpointer.now())
@@ -186,7 +186,7 @@ export class Engine {
     await this.allDurable()
   }
 
-  /** What was appended is durable, and who submitted it has heard.
+  /** What was appended is durable, and its submissions are settled.
    * @throws WaybillError QUEUE_CRASHED by rejection */
   async allDurable(): Promise<void> {
     const { journal } = this.#parts
@@ -252,7 +252,7 @@ export class Engine {
     const { life, events, options } = this.#parts
     const startedAt = options.clock.monotonicMs()
     const { cutBytes } = this.#facts
-    this.#parts.journal.endRecovery(true)
+    this.#parts.journal.releaseLastSpare()
     const recoveredState = this.#recoveredState ?? (await this.#readState())
     this.#recoveredState = undefined
     const { keys, outcomes } = this.#parts
@@ -263,7 +263,7 @@ export class Engine {
     life.check()
     await this.checkpointer.run()
     life.check()
-    this.#parts.journal.endRecovery(false)
+    this.#parts.journal.keepLastSpare()
     this.#recovering = false
     if (options.deliver) {
       // Room for the first replacements is part of the reserve: on a full disk deferred mail still
@@ -288,7 +288,7 @@ export class Engine {
     return readState({ journal, envelopesOf }, checkpoint, tailEnd, spools, options.layout === 'single')
   }
 
-  /** Drops timers and tells everybody who waits; writes nothing. */
+  /** Drops timers and rejects whatever still waits; writes nothing. */
   stop(): void {
     const { life, journal } = this.#parts
     journal.fail(life.reason)

@@ -157,9 +157,13 @@ export class Journal {
     await this.#pool.refill()
   }
 
-  /** The end of a recovery begins, or is over: it alone may use the last spare. */
-  endRecovery(isUnderWay: boolean): void {
-    this.#pool.keepLast(!isUnderWay)
+  /** The last spare is for the end of a recovery, from here until `keepLastSpare`. */
+  releaseLastSpare(): void {
+    this.#pool.keepLast(false)
+  }
+
+  keepLastSpare(): void {
+    this.#pool.keepLast(true)
   }
 
   /** Tries again to make spares, when the disk was full. */

@@ -59,7 +59,7 @@ export interface OutcomeSource {
 /** The body of a request. */
 export interface WebhookBody {
   readonly type: 'outcomes'
-  /** Of the newest outcome, ISO 8601. */
+  /** The time of the newest outcome, ISO 8601. */
   readonly timestamp: string
   readonly data: readonly (QueueOutcome | OutcomeGap)[]
 }

@@ -128,7 +128,7 @@ test('a second outcome for a recipient stops the process', () => {
   expect(() => message.apply(outcome)).toThrow('an outcome is recorded for a recipient that waits for one')
 })
 
-test('who is deferred may fail, and nothing else becomes of him before he is attempted again', () => {
+test('a deferred recipient may fail, and nothing else becomes of it before it is attempted again', () => {
   const outcome = (kind: 'delivered' | 'deferred' | 'failed'): ActiveRecord => ({
     kind: 'delivery',
     notes: [{ kind, status: '', text: kind, ranges: [0, 2] }],
@@ -202,7 +202,7 @@ test('of what was before its start a message knows recoveries and outcomes, and 
   expect([message.recoveries, again.hasOutcome, again.isReportedOn]).toEqual([0, true, true])
 })
 
-test('of a recipient for whom nothing is to be told no failure is reported', () => {
+test('a failure of a recipient that wants no report is not reported', () => {
   const dsn = { ret: undefined, envid: '', notify: [{ asked: 8, ranges: [1, 1] }], orcpts: [] }
   const message = new ActiveMessage({ ...envelopeOf(3), dsn }, place, position(9000), undefined)
   message.apply({ kind: 'delivery', notes: [{ kind: 'failed', status: '5.1.1', text: '', ranges: [0, 2] }] })

@@ -267,7 +267,7 @@ test('after a crash it is not idle, does not verify, and what is sent is refused
   })
 })
 
-test('a crash while a message is on its way is told to who waits', async () => {
+test('a crash while a message is on its way rejects what waits', async () => {
   const { queue } = await openStage()
   const sent = mailer(queue).sendMail({
     envelope: { from: '', to: 'grace@example.net' },

@@ -17,7 +17,7 @@ test('all who wait are called, in the order in which they came, though one of th
   expect(called).toEqual(['first', 'second'])
 })
 
-test("who ends his waiting ends nobody else's", () => {
+test('a waiter that ends its own wait ends no other', () => {
   const controller = new AbortController()
   const called: string[] = []
   const end = onAbort(controller.signal, () => void called.push('first'))

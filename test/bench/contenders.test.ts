@@ -57,7 +57,7 @@ test('rawlog leaves three records of every message in its file, the data among t
   expect(records[0]!.payload.equals(Buffer.concat([data, envelope]))).toBe(true)
 })
 
-test('rawlog writes the bytes that the engine writes for a life, but for what keeps its state', async () => {
+test('rawlog writes the bytes that the engine writes for a life, without what keeps its state', async () => {
   const bytesOf = async (open: (given: ContenderOptions) => Promise<Store>): Promise<number> => {
     const store = await open(options())
     const { writtenBytes, messageCount } = await produced(store, directory).slice(500, 300)

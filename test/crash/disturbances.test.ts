@@ -33,7 +33,7 @@ for (const workload of [clockIsSet, givenUp])
       expect(result.recoveredCount).toBeGreaterThan(0)
     })
 
-test('some of those who give up are told so, and others are accepted', async () => {
+test('some submissions that are given up are rejected, and others are accepted', async () => {
   const { callers, model } = await lived(givenUp)
   expect(model.violations).toEqual([])
   expect(callers.abortedCount).toBeGreaterThan(3)

@@ -15,7 +15,7 @@ test('no seed breaks a promise', async () => {
   }
 })
 
-test('a bit that turns over harms nobody but those whom what the queue says of it explains', async () => {
+test('a bit that turns over harms only messages that the queue’s findings explain', async () => {
   let crashCount = 0
   // In the last of them a lane stands still while mail waits in others.
   for (const seed of [1000, 1001, 1002, 1003, 1004, 1005, 1048]) {

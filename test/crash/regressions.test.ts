@@ -48,7 +48,7 @@ test('a second crash while an unfinished queue is taken away leaves one that ope
     }
 })
 
-test('a device that fails while the queue opens is told to who opens it', async () => {
+test('a device that fails while the queue opens rejects the opening', async () => {
   const { findings } = await failEach(everything, {
     seed: 1,
     order: 'fifo',
@@ -130,7 +130,7 @@ test('a lane in the journal that no policy names any more is not retired while a
   expect(lines(findings)).toEqual([])
 })
 
-test('who is given up on behind a crash that took his delivery may be named by a report', async () => {
+test('a recipient that is given up behind a crash that took its delivery may be named by a report', async () => {
   const { findings } = await randomRun({ seed: 81319, op: 80 })
   expect(lines(findings)).toEqual([])
 })

@@ -122,7 +122,7 @@ async function resolverOf(zones: readonly Zone[], port: number): Promise<string>
 }
 
 test.skipIf(missing !== undefined)(
-  'a resolver that validates: mail goes to whom signed records name, and a record that somebody has forged lets none out',
+  'a resolver that validates: mail goes to hosts of signed records, and a forged record lets none out',
   async () => {
     const server = await tlsServer(shown('mx'))
     const right = digestOf('mx')

@@ -165,7 +165,7 @@ test.skipIf(lack !== undefined)(
   },
 )
 
-test.skipIf(lack !== undefined)('while the DNS is down mail waits, whoever it is for', async () => {
+test.skipIf(lack !== undefined)('while the DNS is down all mail waits', async () => {
   nameServer.kill('SIGKILL')
   await ended(nameServer)
   const recipients = ['two@one.test', 'two@null.test', 'two@nowhere.test', 'two@loop.test']

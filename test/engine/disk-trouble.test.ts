@@ -614,7 +614,7 @@ describe('where files of large data can neither be made nor taken away', () => {
     })
   })
 
-  test('those who wait for their turn are told, too', async () => {
+  test('submissions that wait for their turn are rejected, too', async () => {
     await simulated(async (stage) => {
       const queue = await open(stage)
       const all = { under: 'spool', at: 1, count: 1000, errno: 'EIO', effect: 'none' } as const

@@ -30,7 +30,7 @@ test('a mark that is made twice is recorded once', () => {
   expect([marks.has(at(24)), marks.count, marks.freshCount, marks.lastRecord]).toEqual([true, 1, 0, 8])
 })
 
-test('marks are forgotten chunks behind the runner, but not by who looks at them as they were', () => {
+test('marks are forgotten chunks behind the runner, except by a reader of an earlier moment', () => {
   const marks = new Marks()
   const places = [0, 65_528, 65_536, 131_072]
   for (const place of places) marks.add(at(place))

@@ -121,7 +121,7 @@ test('a frame that is not there is corrupt, in a piece as well', async () => {
   await expect(on.read(behind, bodyBytes)).rejects.toMatchObject({ code: 'LOG_CORRUPT' })
 })
 
-test('who changes what he was given changes nobody else’s', async () => {
+test('a reader that changes its piece changes no other reader’s', async () => {
   const on = shelf()
   const places = row(on, 3)
   await on.read(places[0]!, bodyBytes)
@@ -133,7 +133,7 @@ test('who changes what he was given changes nobody else’s', async () => {
   expect(other.payload.toString()).toBe(String(body(1)))
 })
 
-test('a piece that could not be read is told to all who asked for it, and read anew for who asks later', async () => {
+test('a piece that could not be read rejects all its readers, and is read anew for later ones', async () => {
   const on = shelf()
   const places = row(on, 20)
   await on.read(places[0]!, bodyBytes)

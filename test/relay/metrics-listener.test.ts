@@ -113,7 +113,7 @@ test('a client that waits for numbers which do not come is let go', async () => 
   expect((await ask(listener, '/healthz')).status).toBe(200)
 })
 
-test('more clients than it keeps are turned away, and room is made by those who go', async () => {
+test('more clients than it keeps are turned away, and a client that leaves makes room', async () => {
   const listener = await listen()
   const clients = await Promise.all(Array.from({ length: 20 }, () => client(listener)))
   const late = await client(listener)

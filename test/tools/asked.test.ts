@@ -74,7 +74,7 @@ test('mailq --json shows it of those that still wait', async () => {
   expect(Object.keys(other as object)).not.toContain('ret')
 })
 
-test('what was asked for one of more than a thousand recipients is shown of him', async () => {
+test('what was asked for one of more than a thousand recipients is shown beside it', async () => {
   const many = Array.from({ length: 1500 }, (_, i) => ({ address: `r${i}@example.net` }))
   const recipients = [{ address: first }, ...many, second]
   const say = await shown({ recipients })

@@ -94,6 +94,19 @@ test('comments are in plain words', () => {
   expect(found).toEqual([])
 })
 
+/** A test is about a thing, not about a person. */
+test('names of tests are in plain words', () => {
+  const named = /\btest(?:\.\w+)*(?:\((?:(?!\)\()[\s\S])*\))?\(\s*(?:'((?:[^'\\]|\\.)*)'|`([^`]*)`)/g
+  const allowed = /^(?:(?:is|are) told|of (?:its|their) own)$/
+  const found = filesBelow('test', '.test.ts').flatMap((path) =>
+    [...readFileSync(join(root, path), 'utf8').matchAll(named)].flatMap(([, quoted, template]) => {
+      const words = [...(quoted ?? template ?? '').matchAll(new RegExp(oldWords, 'gi'))].map(([word]) => word)
+      return words.filter((word) => !allowed.test(word)).map((word) => `${path}: ${word}`)
+    }),
+  )
+  expect(found).toEqual([])
+})
+
 /** What was done keeps the words of its day. */
 const oldPages = new Set(['src/CHANGES.md', 'src/sim/RESULTS.md'])
 
@@ -262,6 +275,20 @@ test('no docstring stands before another one, where no editor shows it', () => {
     ),
   )
   expect(hidden).toEqual([])
+})
+
+/** A docstring, and the lines that it stands before, up to an empty one. */
+const documented = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*((?:(?!\n\n)[\s\S])*)/g
+
+test('a parameter that a docstring describes is one of the signature', () => {
+  const stale = everything.flatMap(({ path, text }) =>
+    [...text.matchAll(documented)].flatMap(([, comment, signature]) =>
+      [...comment!.matchAll(/@param\s+(?:\*\s+)?`?(\w+)/g)]
+        .filter(([, name]) => !new RegExp(`\\b${name}\\b`).test(signature!))
+        .map(([, name]) => `${path}: ${name}`),
+    ),
+  )
+  expect(stale).toEqual([])
 })
 
 test('what a queue answers later says with which errors', () => {

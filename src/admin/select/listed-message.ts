@@ -41,7 +41,7 @@ export interface ListedMessage {
   readonly tags?: readonly string[]
   /** No attempt is made before this, milliseconds since 1970. Absent: at once. */
   readonly notBefore?: number
-  /** It is given up then. Absent: when the policy says so. */
+  /** It is given up at this time, milliseconds since 1970. Absent: when the policy says so. */
   readonly expiresAt?: number
 }
 

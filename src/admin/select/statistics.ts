@@ -65,7 +65,7 @@ export interface QueueStatistics {
   readonly deliveries: { readonly isHeld: boolean; readonly heldMs: number }
   /** Deliveries under way beside the process limit, of each transport in use. */
   readonly transports: readonly TransportSnapshot[]
-  /** As chosen. */
+  /** Those that the option `destinations` chooses. */
   readonly destinations: readonly DestinationSnapshot[]
 }
 

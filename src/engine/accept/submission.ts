@@ -275,7 +275,7 @@ export interface Distinct {
   readonly asked: readonly (RecipientDsn | undefined)[]
 }
 
-/** @param recipients whose addresses are checked, @returns undefined when nothing is asked
+/** @param addresses that are checked already @returns undefined when nothing is asked
  * @throws WaybillError OPTION_INVALID */
 export function checkedDsn(dsn: unknown, { addresses, asked }: Distinct): EnvelopeDsn | undefined {
   if (dsn !== undefined && (typeof dsn !== 'object' || dsn === null))

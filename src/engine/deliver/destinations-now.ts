@@ -98,7 +98,7 @@ function withSuspensions(
   if (unused.size === 0) return destinations
   const used = destinations.map((destination) => {
     const { transport, nexthop } = destination
-    const own = suspensions.of({ transport, nexthop })
+    const own = suspensions.of(transport === everyName ? { nexthop } : { transport, nexthop })
     if (own !== undefined) unused.delete(own)
     const over = suspensions.over(transport, nexthop)
     return over === undefined ? destination : { ...destination, state: stateOf(over) }

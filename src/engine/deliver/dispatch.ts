@@ -156,7 +156,7 @@ export class Dispatch {
   progress(): Omit<Progress, 'settledCount'> {
     return {
       answeredCount: this.#answeredCount,
-      endedCount: this.#parts.active.endedCount,
+      endedCount: this.#parts.active.endedRecipientCount,
       waitingCount: this.#scheduler.recipientCount,
     }
   }

@@ -199,8 +199,51 @@ const diskMethods: OptionNames<Omit<Disk, 'traits'>> = {
 const mebibyte = 1024 * 1024
 const dayMs = 86_400_000
 
-/** @throws WaybillError OPTION_INVALID, which names the option, the value and the bounds */
-export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
+/** Integers whose bounds depend on no other option: default, least, most. */
+const bounded = {
+  dataBytesMax: [50 * mebibyte, 1, 2 ** 31],
+  recipientCountMax: [100_000, 1, 1_000_000],
+  activeCountMax: [20_000, 1, 1_000_000],
+  suffixBytesMax: [64 * mebibyte, blockBytes, 2 ** 40],
+  checkpointIntervalMs: [2000, 1, 3_600_000],
+  fruitlessRecoveriesMax: [10, 0, 1_000_000],
+  proofMs: [2000, 1, waitMsMax],
+  lockWaitMs: [0, 0, waitMsMax],
+  keyRetentionMs: [dayMs, 1, 365 * dayMs],
+  keyCountMax: [1_000_000, 0, 100_000_000],
+  outcomeBytesMax: [1024 * mebibyte, mebibyte / 32, 2 ** 50],
+} as const satisfies Partial<Record<keyof QueueOptions, readonly [number, number, number]>>
+
+type BoundedName = keyof typeof bounded
+const boundedNames = Object.keys(bounded) as BoundedName[]
+
+function boundedOptions(given: QueueOptions): Record<BoundedName, number> {
+  const valueOf = (name: BoundedName): number => {
+    const [byDefault, least, most] = bounded[name]
+    return integerOption(name, given[name] ?? byDefault, least, most)
+  }
+  return Object.fromEntries(boundedNames.map((name) => [name, valueOf(name)])) as Record<BoundedName, number>
+}
+
+type SizeName = 'segmentBytes' | 'laneSegmentBytes' | 'inlineBytesMax' | 'freeBytesMin'
+
+/** Sizes of which each bounds the next, or is its default. */
+function sizeOptions(given: QueueOptions): Record<SizeName, number> {
+  const segmentBytes = blocks('segmentBytes', given.segmentBytes ?? 16 * mebibyte, 8, 2 ** 31)
+  const laneGiven = given.laneSegmentBytes ?? 16 * mebibyte
+  const laneSegmentBytes = blocks('laneSegmentBytes', laneGiven, 8, 16 * mebibyte)
+  const inlineMost = inlineBytesMost({ segmentBytes, laneSegmentBytes })
+  const inlineGiven = given.inlineBytesMax ?? Math.min(128 * 1024, inlineMost)
+  const freeGiven = given.freeBytesMin ?? Math.max(segmentBytes, 64 * mebibyte)
+  return {
+    segmentBytes,
+    laneSegmentBytes,
+    inlineBytesMax: integerOption('inlineBytesMax', inlineGiven, 0, inlineMost),
+    freeBytesMin: integerOption('freeBytesMin', freeGiven, 0, 2 ** 50),
+  }
+}
+
+function checkGiven(given: QueueOptions): void {
   if (typeof given?.route !== 'function' || typeof given.transports !== 'object' || given.transports === null)
     throw new WaybillError('OPTION_INVALID', '`transports` and `route` are both required')
   if (isMap(given.transports))
@@ -211,15 +254,14 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
   checkOptionNames(given.attempt ?? {}, { deadlineMs: true }, 'attempt')
   checkedDeadlineMs(given.attempt ?? {})
   checkTransports(given.transports)
-  const segmentBytes = blocks('segmentBytes', given.segmentBytes ?? 16 * mebibyte, 8, 2 ** 31)
-  const laneSegmentBytes = blocks(
-    'laneSegmentBytes',
-    given.laneSegmentBytes ?? 16 * mebibyte,
-    8,
-    16 * mebibyte,
-  )
-  const inlineMost = inlineBytesMost({ segmentBytes, laneSegmentBytes })
+}
+
+/** @throws WaybillError OPTION_INVALID, which names the option, the value and the bounds */
+export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
+  checkGiven(given)
   return {
+    ...boundedOptions(given),
+    ...sizeOptions(given),
     transports: { ...given.transports },
     route: given.route,
     retry: new CurrentPolicy(checkPolicy(given.retry ?? postfixRetry())),
@@ -232,52 +274,7 @@ export function engineOptions(given: QueueOptions, disk: Disk): EngineOptions {
     reportAuthor: checkAuthor(given.reportAuthor) ?? `MAILER-DAEMON@${given.reportingMta ?? 'localhost'}`,
     reportRecipients: checkFunction('reportRecipients', given.reportRecipients ?? nobodyElse),
     requeueRecipients: checkFunction('requeueRecipients', given.requeueRecipients ?? sameRecipients),
-    dataBytesMax: integerOption('dataBytesMax', given.dataBytesMax ?? 50 * mebibyte, 1, 2 ** 31),
-    inlineBytesMax: integerOption(
-      'inlineBytesMax',
-      given.inlineBytesMax ?? Math.min(128 * 1024, inlineMost),
-      0,
-      inlineMost,
-    ),
-    recipientCountMax: integerOption('recipientCountMax', given.recipientCountMax ?? 100_000, 1, 1_000_000),
-    activeCountMax: integerOption('activeCountMax', given.activeCountMax ?? 20_000, 1, 1_000_000),
-    segmentBytes,
-    laneSegmentBytes,
-    freeBytesMin: integerOption(
-      'freeBytesMin',
-      given.freeBytesMin ?? Math.max(segmentBytes, 64 * mebibyte),
-      0,
-      2 ** 50,
-    ),
     layout: oneOf('layout', given.layout ?? 'lanes', ['lanes', 'single']),
-    suffixBytesMax: integerOption(
-      'suffixBytesMax',
-      given.suffixBytesMax ?? 64 * mebibyte,
-      blockBytes,
-      2 ** 40,
-    ),
-    checkpointIntervalMs: integerOption(
-      'checkpointIntervalMs',
-      given.checkpointIntervalMs ?? 2000,
-      1,
-      3_600_000,
-    ),
-    fruitlessRecoveriesMax: integerOption(
-      'fruitlessRecoveriesMax',
-      given.fruitlessRecoveriesMax ?? 10,
-      0,
-      1_000_000,
-    ),
-    proofMs: integerOption('proofMs', given.proofMs ?? 2000, 1, waitMsMax),
-    lockWaitMs: integerOption('lockWaitMs', given.lockWaitMs ?? 0, 0, waitMsMax),
-    keyRetentionMs: integerOption('keyRetentionMs', given.keyRetentionMs ?? dayMs, 1, 365 * dayMs),
-    outcomeBytesMax: integerOption(
-      'outcomeBytesMax',
-      given.outcomeBytesMax ?? 1024 * mebibyte,
-      mebibyte / 32,
-      2 ** 50,
-    ),
-    keyCountMax: integerOption('keyCountMax', given.keyCountMax ?? 1_000_000, 0, 100_000_000),
     clock:
       given.clock === undefined
         ? systemClock

@@ -42,7 +42,7 @@ const clockLookMs = 30_000
 export interface SuspensionsOptions {
   readonly clock: Clock
   readonly segmentBytes: number
-  /** It has come to its time. */
+  /** A suspension has come to its time. */
   readonly onEnd: (suspension: Suspension) => void
 }
 

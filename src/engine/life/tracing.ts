@@ -10,11 +10,11 @@ import type { SyncStatistics } from '../../log/sync-statistics.js'
 export interface AcceptTrace {
   readonly sender: string
   readonly recipientCount: number
-  /** As the submission has it. */
+  /** The one that the submission named, if it did. */
   readonly traceparent?: string
-  /** Of the message, once it is durable. */
+  /** The message, once it is durable. */
   result?: { readonly id: string }
-  /** Why it was refused. */
+  /** The reason of a refusal. */
   error?: unknown
 }
 
@@ -27,7 +27,7 @@ export interface AttemptTrace {
   readonly recipientCount: number
   /** Attempts on the message before. */
   readonly attempts: number
-  /** Of the submission, when it named a trace. */
+  /** The ones that the submission named, if it did. */
   readonly traceparent?: string
   readonly tracestate?: string
   /** One for each recipient, once the transport has answered. */
@@ -45,13 +45,13 @@ export interface SettleTrace {
 /** A batch of the journal is durable. */
 export interface SyncTrace {
   readonly durationMs: number
-  /** Written in this life. */
+  /** All that this life has written to the journal. */
   readonly writtenBytes: number
 }
 
 /** From the capture of restart positions until they are durable. */
 export interface CheckpointTrace {
-  /** Taken in this life before it. */
+  /** Checkpoints of this life before it. */
   readonly count: number
   error?: unknown
 }

@@ -36,7 +36,7 @@ const windowBytesMax = 256 * 1024
 /** Of the log, between two batches: a walk that finds nothing can be stopped, too. */
 const passedBytesMax = 2 * 1024 * 1024
 
-/** How far a lane's log may be believed now. Without its marks not at all:
+/** How far a lane's log is trusted now. Without its marks not at all:
  *    1. started by a verb, and delivered
  *    2. its mark rots
  *    3. restart: the runner starts it again */

@@ -7,6 +7,7 @@ import type { StoredMessage } from '../../admin/select/stored-message.js'
 import { decodedPart, structureOf, textBytesMax, textOf, type DecodedPart } from '../content/mime-parts.js'
 import { viewHeaders, type Views } from '../content/views.js'
 import { ProblemError } from '../wire/problem-details.js'
+import { RequestLimit } from '../wire/request-limit.js'
 import { idOf, leftSignal } from './client.js'
 import type { ApiParts, ApiRequest, Route } from './route.js'
 import { count, instant, list, object, orNull, text } from './schemas.js'
@@ -55,26 +56,15 @@ export function contentRoutes(parts: ApiParts, views: Views): Route[] {
 /** Messages that are being taken apart, `readingMax` of them at once. */
 class Readings {
   readonly #parts: ApiParts
-  #count = 0
+  readonly #limit = new RequestLimit(readingMax, 'messages are being read')
 
   constructor(parts: ApiParts) {
     this.#parts = parts
   }
 
   /** @throws ProblemError TOO_MANY_REQUESTS, NOT_FOUND */
-  async use<T>(
-    request: ApiRequest,
-    reply: FastifyReply,
-    take: (stored: StoredMessage) => Promise<T>,
-  ): Promise<T> {
-    if (this.#count >= readingMax)
-      throw new ProblemError('TOO_MANY_REQUESTS', `${readingMax} messages are being read already`)
-    this.#count++
-    try {
-      return await take(await storedOf(this.#parts, request, reply))
-    } finally {
-      this.#count--
-    }
+  use<T>(request: ApiRequest, reply: FastifyReply, take: (stored: StoredMessage) => Promise<T>): Promise<T> {
+    return this.#limit.run(async () => take(await storedOf(this.#parts, request, reply)))
   }
 
   /** The part that the request names, decoded.

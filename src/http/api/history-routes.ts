@@ -1,7 +1,8 @@
 /** The route that looks up messages which may have ended. */
+import type { FastifyReply } from 'fastify'
+import { RequestLimit } from '../wire/request-limit.js'
 import { leftSignal } from './client.js'
-import { ProblemError } from '../wire/problem-details.js'
-import type { ApiParts, Route } from './route.js'
+import type { ApiParts, ApiRequest, Route } from './route.js'
 import { count, instant, list, object, orNull, text } from './schemas.js'
 
 /** Searches at once: each may read all files. */
@@ -32,7 +33,7 @@ const entry = object(
 )
 
 export function historyRoutes(parts: ApiParts): Route[] {
-  let searchCount = 0
+  const searches = new RequestLimit(searchesMax, 'searches are under way')
   return [
     {
       method: 'GET',
@@ -53,26 +54,18 @@ export function historyRoutes(parts: ApiParts): Route[] {
           schema: object({ entries: list(entry), next: orNull(text) }),
         },
       },
-      handle: async ({ query }, reply) => {
-        if (searchCount >= searchesMax)
-          throw new ProblemError('TOO_MANY_REQUESTS', `${searchesMax} searches are under way already`)
-        const {
-          limit = limitDefault,
-          after,
-          ...selector
-        } = query as {
-          readonly limit?: number
-          readonly after?: string
-        }
-        searchCount++
-        try {
-          const signal = leftSignal(reply)
-          const { entries, next } = await parts.queue.history(selector, { max: limit, after, signal })
-          return { entries, next: next ?? null }
-        } finally {
-          searchCount--
-        }
-      },
+      handle: (request, reply) => searches.run(() => search(parts, request, reply)),
     },
   ]
+}
+
+async function search(parts: ApiParts, { query }: ApiRequest, reply: FastifyReply): Promise<unknown> {
+  const given = query as { readonly limit?: number; readonly after?: string }
+  const { limit = limitDefault, after, ...selector } = given
+  const { entries, next } = await parts.queue.history(selector, {
+    max: limit,
+    after,
+    signal: leftSignal(reply),
+  })
+  return { entries, next: next ?? null }
 }

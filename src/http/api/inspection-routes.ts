@@ -1,10 +1,11 @@
-/** Routes that read the queue's files: they report progress to a client that asks for
- * `text/event-stream`. */
+/** Routes that read the queue's files.
+ * Invariant: each answers what it found with the damage that it met, and reports progress to a
+ * client that asks for `text/event-stream`. */
 import type { FastifyReply } from 'fastify'
 import type { InspectionOrder } from '../inspection/orders.js'
 import { ProblemError } from '../wire/problem-details.js'
 import { idOf, leftSignal, openStream } from './client.js'
-import type { ApiParts, ApiRequest, Route } from './route.js'
+import type { ApiParts, ApiRequest, Route, Schema } from './route.js'
 import { count, instant, list, object, orNull, text } from './schemas.js'
 
 const finding = object(
@@ -38,11 +39,21 @@ const log = object({
 
 const queueNames = ['incoming', 'active', 'deferred', 'hold']
 
-export const inspectionRoutes = (parts: ApiParts): Route[] => [
+/** One look at the files: its route, and what it orders. */
+interface Look {
+  readonly path: string
+  readonly summary: string
+  readonly query?: Readonly<Record<string, Schema>>
+  readonly means: string
+  /** What it answers, beside findings. */
+  readonly shown: Readonly<Record<string, Schema>>
+  /** @throws ProblemError REQUEST_INVALID */
+  readonly orderOf: (request: ApiRequest, nowMs: number) => InspectionOrder
+}
+
+const looks: readonly Look[] = [
   {
-    method: 'GET',
     path: '/v1/qshape',
-    scope: 'read',
     summary: 'Counts messages by domain and age, as qshape of Postfix does',
     query: {
       by: { enum: ['recipient', 'sender'], default: 'recipient' },
@@ -52,110 +63,75 @@ export const inspectionRoutes = (parts: ApiParts): Route[] => [
       linear: { type: 'boolean', default: false },
       limit: { type: 'integer', minimum: 1, maximum: 1000, default: 50 },
     },
-    answers: {
-      200: {
-        means: 'the total, and the largest domains',
-        isStreamed: true,
-        schema: object({
-          heads: { ...list(text), description: 'where each bucket ends, minutes' },
-          rows: list(object({ domain: text, total: count, buckets: list(count) })),
-          domainCount: { ...count, description: 'all of them' },
-          findings,
-        }),
-      },
+    means: 'the total, and the largest domains',
+    shown: {
+      heads: { ...list(text), description: 'where each bucket ends, minutes' },
+      rows: list(object({ domain: text, total: count, buckets: list(count) })),
+      domainCount: { ...count, description: 'all of them' },
     },
-    handle: (request, reply) => inspect(parts, request, reply, qshapeOrder(request, parts.clock.wallMs())),
+    orderOf: qshapeOrder,
   },
   {
-    method: 'GET',
     path: '/v1/log/segments',
-    scope: 'read',
     summary: 'Shows what the segments of all logs hold, and what a start would read',
-    answers: {
-      200: {
-        means: 'logs with their segments and positions',
-        isStreamed: true,
-        schema: object({
-          logs: list(log),
-          restart: object({ life: count, suffix: count, end: count, suffixBytes: count, activeCount: count }),
-          findings,
-        }),
-      },
+    means: 'logs with their segments and positions',
+    shown: {
+      logs: list(log),
+      restart: object({ life: count, suffix: count, end: count, suffixBytes: count, activeCount: count }),
     },
-    handle: (request, reply) => inspect(parts, request, reply, { kind: 'segments' }),
+    orderOf: () => ({ kind: 'segments' }),
   },
   {
-    method: 'GET',
     path: '/v1/log/verify',
-    scope: 'read',
     summary: 'Checks every checksum, link and promise that can be checked from outside',
-    answers: {
-      200: {
-        means: 'sound, or what is damaged',
-        isStreamed: true,
-        schema: object({
-          isSound: { type: 'boolean' },
-          batchCount: count,
-          recordCount: count,
-          messageCount: count,
-          dataBytes: count,
-          tornTailBytes: count,
-          leftoverSpoolFileCount: count,
-          findings,
-        }),
-      },
+    means: 'sound, or what is damaged',
+    shown: {
+      isSound: { type: 'boolean' },
+      batchCount: count,
+      recordCount: count,
+      messageCount: count,
+      dataBytes: count,
+      tornTailBytes: count,
+      leftoverSpoolFileCount: count,
     },
-    handle: (request, reply) => inspect(parts, request, reply, { kind: 'verify' }),
+    orderOf: () => ({ kind: 'verify' }),
   },
   {
-    method: 'GET',
     path: '/v1/log/at',
-    scope: 'read',
     summary: 'Counts the queue as it was when the journal ended at a position',
     query: { position: { type: 'integer', minimum: 0, description: 'absent: where it ends now' } },
-    answers: {
-      200: {
-        means: 'messages by lane',
-        isStreamed: true,
-        schema: object({
-          position: count,
-          activeCount: count,
-          lanes: list(object({ lane: count, queue: text, intervalMs: orNull(count), messageCount: count })),
-          findings,
-        }),
-      },
+    means: 'messages by lane',
+    shown: {
+      position: count,
+      activeCount: count,
+      lanes: list(object({ lane: count, queue: text, intervalMs: orNull(count), messageCount: count })),
     },
-    handle: (request, reply) =>
-      inspect(parts, request, reply, {
-        kind: 'at',
-        position: request.query['position'] as number | undefined,
-      }),
+    orderOf: ({ query }) => ({ kind: 'at', position: query['position'] as number | undefined }),
   },
   {
-    method: 'GET',
     path: '/v1/messages/:id/history',
-    scope: 'read',
     summary: 'Shows all records of a message that are still on disk',
-    answers: {
-      200: {
-        means: 'in order of time; none is left of a message that ended long ago',
-        isStreamed: true,
-        schema: object({
-          records: list({
-            type: 'object',
-            properties: { at: instant, kind: text, log: text, position: count, fields: { type: 'object' } },
-          }),
-          findings,
-        }),
-      },
-    },
-    handle: (request, reply) =>
-      inspect(parts, request, reply, {
-        kind: 'history',
-        id: idOf(request),
+    means: 'in order of time; none is left of a message that ended long ago',
+    shown: {
+      records: list({
+        type: 'object',
+        properties: { at: instant, kind: text, log: text, position: count, fields: { type: 'object' } },
       }),
+    },
+    orderOf: (request) => ({ kind: 'history', id: idOf(request) }),
   },
 ]
+
+export const inspectionRoutes = (parts: ApiParts): Route[] =>
+  looks.map(({ path, summary, query, means, shown, orderOf }) => ({
+    method: 'GET',
+    path,
+    scope: 'read',
+    summary,
+    ...(query && { query }),
+    answers: { 200: { means, isStreamed: true, schema: object({ ...shown, findings }) } },
+    handle: (request, reply) => inspect(parts, request, reply, orderOf(request, parts.clock.wallMs())),
+  }))
 
 function qshapeOrder({ query }: ApiRequest, nowMs: number): InspectionOrder {
   const given = query as {

@@ -1,6 +1,7 @@
 /** Routes that list messages. */
 import type { FastifyReply } from 'fastify'
 import { ProblemError, problemOf } from '../wire/problem-details.js'
+import { RequestLimit } from '../wire/request-limit.js'
 import { idOf, leftSignal } from './client.js'
 import { selectorInQuery, selectorQuery, shownMessage } from './message-json.js'
 import type { ApiParts, ApiRequest, Route } from './route.js'
@@ -11,7 +12,7 @@ const limitDefault = 100
 const pagesMax = 8
 
 export function messageRoutes(parts: ApiParts): Route[] {
-  let pageCount = 0
+  const pages = new RequestLimit(pagesMax, 'pages are being made')
   return [
     {
       method: 'GET',
@@ -34,16 +35,7 @@ export function messageRoutes(parts: ApiParts): Route[] {
           }),
         },
       },
-      handle: async (request, reply) => {
-        if (pageCount >= pagesMax)
-          throw new ProblemError('TOO_MANY_REQUESTS', `${pagesMax} pages are being made already`)
-        pageCount++
-        try {
-          return await page(parts, request, reply)
-        } finally {
-          pageCount--
-        }
-      },
+      handle: (request, reply) => pages.run(() => page(parts, request, reply)),
     },
     {
       method: 'GET',

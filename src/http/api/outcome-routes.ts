@@ -55,87 +55,91 @@ interface Followed {
   readonly kinds: ReadonlySet<QueueOutcomeKind>
 }
 
-export function outcomeRoutes(parts: ApiParts): Route[] {
-  const feeds = new Feeds()
-  return [
-    {
-      method: 'GET',
-      path: '/v1/outcomes',
-      scope: 'read',
-      summary: 'Follows what becomes of messages; `Last-Event-ID` is the number of the last one seen',
-      query: {
-        consumer: {
-          ...text,
-          description:
-            'a name under which the queue keeps outcomes until they are seen; default: from now on',
-        },
-        kinds: { ...text, description: `of ${outcomeKinds.join(', ')}, with commas; default: all` },
-      },
-      headers: {
-        'Last-Event-ID': { ...count, description: 'of the last one seen; it comes behind that' },
-      },
-      answers: {
-        200: {
-          means: 'an event for each outcome, named by its kind; `gap` for outcomes that are lost',
-          type: 'text/event-stream',
-          schema: text,
-        },
-      },
-      handle: async (request, reply) => {
-        const followed = await followedBy(parts, request)
-        feeds.checkRoom()
-        const stream = openStream(parts, request, reply)
-        feeds
-          .run(followed.consumer, stream, () => follow(parts, followed, stream))
-          .then(
-            () => stream.end(),
-            (error: unknown) => stream.fail(error),
-          )
-        return reply
-      },
+export const outcomeRoutes = (parts: ApiParts): Route[] => [
+  followRoute(parts, new Feeds()),
+  listRoute(parts),
+  acknowledgeRoute(parts),
+  forgetRoute(parts),
+]
+
+const followRoute = (parts: ApiParts, feeds: Feeds): Route => ({
+  method: 'GET',
+  path: '/v1/outcomes',
+  scope: 'read',
+  summary: 'Follows what becomes of messages; `Last-Event-ID` is the number of the last one seen',
+  query: {
+    consumer: {
+      ...text,
+      description: 'a name under which the queue keeps outcomes until they are seen; default: from now on',
     },
-    {
-      method: 'GET',
-      path: '/v1/consumers',
-      scope: 'read',
-      summary: 'Lists consumers that have a name',
-      answers: {
-        200: {
-          means: 'the number of the last outcome that each has seen, and of the last one that there is',
-          schema: object({ consumers: list(object({ name: text, cursor: count, last: count })) }),
-        },
-      },
-      handle: () => ({ consumers: parts.queue.consumers() }),
+    kinds: { ...text, description: `of ${outcomeKinds.join(', ')}, with commas; default: all` },
+  },
+  headers: {
+    'Last-Event-ID': { ...count, description: 'of the last one seen; it comes behind that' },
+  },
+  answers: {
+    200: {
+      means: 'an event for each outcome, named by its kind; `gap` for outcomes that are lost',
+      type: 'text/event-stream',
+      schema: text,
     },
-    {
-      method: 'POST',
-      path: '/v1/consumers/:name/acknowledge',
-      scope: 'read',
-      summary: 'Says that a consumer has seen all outcomes up to a number',
-      body: { 'application/json': object({ number: count }) },
-      answers: { 200: { means: 'noted', schema: object({ number: count }) } },
-      handle: async (request) => {
-        const { params, body } = request
-        const { number } = body as { readonly number: number }
-        checkConsumer(parts.tokenOf(request), params['name'] ?? '')
-        if (!(await parts.queue.acknowledge(params['name'] ?? '', number))) throw noConsumer()
-        return { number }
-      },
+  },
+  handle: async (request, reply) => {
+    const followed = await followedBy(parts, request)
+    feeds.checkRoom()
+    const stream = openStream(parts, request, reply)
+    feeds
+      .run(followed.consumer, stream, () => follow(parts, followed, stream))
+      .then(
+        () => stream.end(),
+        (error: unknown) => stream.fail(error),
+      )
+    return reply
+  },
+})
+
+const listRoute = (parts: ApiParts): Route => ({
+  method: 'GET',
+  path: '/v1/consumers',
+  scope: 'read',
+  summary: 'Lists consumers that have a name',
+  answers: {
+    200: {
+      means: 'the number of the last outcome that each has seen, and of the last one that there is',
+      schema: object({ consumers: list(object({ name: text, cursor: count, last: count })) }),
     },
-    {
-      method: 'DELETE',
-      path: '/v1/consumers/:name',
-      scope: 'operate',
-      summary: 'Keeps no outcomes for a consumer any more',
-      answers: { 200: { means: 'it is gone', schema: object({ name: text }) } },
-      handle: async ({ params }) => {
-        const name = params['name'] ?? ''
-        if (!(await parts.queue.forgetConsumer(name))) throw noConsumer()
-        return { name }
-      },
-    },
-  ]
-}
+  },
+  handle: () => ({ consumers: parts.queue.consumers() }),
+})
+
+const acknowledgeRoute = (parts: ApiParts): Route => ({
+  method: 'POST',
+  path: '/v1/consumers/:name/acknowledge',
+  scope: 'read',
+  summary: 'Says that a consumer has seen all outcomes up to a number',
+  body: { 'application/json': object({ number: count }) },
+  answers: { 200: { means: 'noted', schema: object({ number: count }) } },
+  handle: async (request) => {
+    const { params, body } = request
+    const { number } = body as { readonly number: number }
+    checkConsumer(parts.tokenOf(request), params['name'] ?? '')
+    if (!(await parts.queue.acknowledge(params['name'] ?? '', number))) throw noConsumer()
+    return { number }
+  },
+})
+
+const forgetRoute = (parts: ApiParts): Route => ({
+  method: 'DELETE',
+  path: '/v1/consumers/:name',
+  scope: 'operate',
+  summary: 'Keeps no outcomes for a consumer any more',
+  answers: { 200: { means: 'it is gone', schema: object({ name: text }) } },
+  handle: async ({ params }) => {
+    const name = params['name'] ?? ''
+    if (!(await parts.queue.forgetConsumer(name))) throw noConsumer()
+    return { name }
+  },
+})
 
 /** What a consumer has seen is gone for it: others, the webhook's too, are for operators.
  * @throws ProblemError SCOPE_MISSING */

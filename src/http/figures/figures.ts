@@ -3,9 +3,8 @@
  * second; all who watch at one interval share one snapshot and one text of it. */
 import type { Clock, Timer } from '../../base/clock.js'
 import type { QueueStatistics } from '../../admin/select/statistics.js'
-import type { Room } from '../../engine/accept/space-watch.js'
 import type { QueueEvents } from '../../engine/life/events.js'
-import { isWaybillError } from '../../errors.js'
+import { RoomReading } from '../../control/room-reading.js'
 import type { Queue } from '../../queue.js'
 import { shownDestination, byImpact, type ShownDestination } from './destinations.js'
 import { Feed } from './feed.js'
@@ -63,8 +62,7 @@ export class Figures {
   readonly #feeds = new Map<string, Feed>()
   #before: Counted
   #second: Second = { rates: noCounts, syncPerSecond: 0, syncMeanMs: 0 }
-  #room: Room | undefined
-  #isAsking = false
+  readonly #room: RoomReading
   #roomAtMs = -Infinity
   #fileAtMs: number
   #timer: Timer | undefined
@@ -72,6 +70,7 @@ export class Figures {
   /** Counts from here on: made in the turn in which the queue was opened, it misses nothing. */
   constructor(queue: WatchedQueue, options: FiguresOptions) {
     this.#queue = queue
+    this.#room = new RoomReading(queue)
     this.#options = options
     const { clock, rateFile, onError = (): void => undefined } = options
     this.#clock = clock
@@ -139,7 +138,7 @@ export class Figures {
       deliveries: statistics.deliveries,
       journal,
       lanes: statistics.lanes.map(shownLane),
-      room: this.#room ?? null,
+      room: this.#room.last ?? null,
       destinationCount: destinations.length,
       deadCount: countOf('dead'),
       suspendedCount: countOf('suspended'),
@@ -155,7 +154,7 @@ export class Figures {
     return problemsOf({
       statistics,
       strain: this.#strain,
-      room: this.#room,
+      room: this.#room.last,
       facts: this.#options.facts?.() ?? {},
       warnings: this.#warnings,
       wallMs: this.#clock.wallMs(),
@@ -192,7 +191,7 @@ export class Figures {
       const statistics = this.#queue.stats({ destinations: 'busy' })
       this.#count(statistics)
       this.#lookAtStrain(statistics)
-      this.#ask()
+      this.#seldom()
       this.#wait()
     })
   }
@@ -234,23 +233,13 @@ export class Figures {
     this.#strain = this.#strainWatch.look(statistics, this.#clock.monotonicMs(), ended)
   }
 
-  /** Of the disk, now and then: nobody waits for it. */
-  #ask(): void {
+  /** The file of the day, and the room of the disk, now and then: nobody waits for either. */
+  #seldom(): void {
     const nowMs = this.#clock.monotonicMs()
     if (nowMs - this.#fileAtMs >= fileEveryMs) {
       this.#fileAtMs = nowMs
       void this.#file?.write(this.#clock.wallMs())
     }
-    if (this.#isAsking || nowMs - this.#roomAtMs < roomEveryMs) return
-    this.#isAsking = true
-    this.#roomAtMs = nowMs
-    const answered = (room: Room | undefined): void => {
-      this.#isAsking = false
-      this.#room = room
-    }
-    this.#queue.room().then(answered, (error: unknown) => {
-      answered(undefined)
-      if (!isWaybillError(error)) throw error
-    })
+    if (nowMs - this.#roomAtMs >= roomEveryMs && this.#room.ask()) this.#roomAtMs = nowMs
   }
 }

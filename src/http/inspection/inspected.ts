@@ -164,12 +164,7 @@ async function at(
   wanted: number | undefined,
 ): Promise<Record<string, unknown>> {
   const past = await snapshotAt(directory, snapshot, wanted === undefined ? snapshot.end : position(wanted))
-  if (past.kind === 'gone')
-    throw new WaybillError(
-      'OPTION_INVALID',
-      `the journal on disk reaches from ${past.oldest} to ${past.newest}`,
-      { option: 'position' },
-    )
+  if (past.kind === 'gone') throw new WaybillError('OPTION_INVALID', past.reason, { option: 'position' })
   const judge = (finding: Finding): void => {
     // What lay there then may be recycled by now.
     if (isStillNeeded(finding, directory, snapshot)) report(finding)

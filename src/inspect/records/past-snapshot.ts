@@ -13,8 +13,8 @@ import { snapshotOf, takeSnapshot, type Snapshot } from '../queue/snapshot.js'
 
 export type Past =
   | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }
-  /** The position lies before the oldest segment, or behind the end. */
-  | { readonly kind: 'gone'; readonly oldest: Position; readonly newest: Position }
+  /** The position lies behind the end, or no checkpoint before it is on disk. */
+  | { readonly kind: 'gone'; readonly reason: string }
 
 export async function snapshotAt(
   directory: QueueDirectory,
@@ -22,34 +22,47 @@ export async function snapshotAt(
   at: Position,
 ): Promise<Past> {
   const { grid } = journal.files
-  if (at > journal.end || journal.indexes.length === 0) return goneFrom(journal)
+  if (at > journal.end || journal.indexes.length === 0) return goneFrom(journal, at)
   const { checkpoint, end } = await checkpointBefore(journal, at)
   const suffix = checkpoint?.suffix
   // A life's first segment repeats the checkpoint of the life before; before the very first there
   // is none, and nothing to miss.
-  if (suffix === undefined || !journal.indexes.includes(grid.indexOf(suffix))) return goneFrom(journal)
+  if (suffix === undefined || !journal.indexes.includes(grid.indexOf(suffix))) return goneFrom(journal, at)
   const snapshot = await snapshotOf(directory, journal, checkpoint, end, false)
   if (snapshot.findings.length === 0) return { kind: 'snapshot', snapshot }
   const { journal: later } = await takeSnapshot(directory)
   // Recycled while it was read.
-  if (!later.indexes.includes(grid.indexOf(suffix))) return goneFrom(later)
+  if (!later.indexes.includes(grid.indexOf(suffix))) return goneFrom(later, at)
   return { kind: 'snapshot', snapshot }
 }
 
-const goneFrom = ({ files, indexes: [oldest], end }: JournalView): Past => ({
-  kind: 'gone',
-  oldest: position(oldest === undefined ? 0 : files.grid.firstOf(oldest)),
-  newest: end,
-})
+function goneFrom({ files, indexes: [first], end }: JournalView, at: Position): Past {
+  const oldest = first === undefined ? 0 : files.grid.firstOf(first)
+  const missing = at < oldest || at > end ? `position ${at}` : `a checkpoint before position ${at}`
+  return { kind: 'gone', reason: `${missing} is not on disk: the journal reaches from ${oldest} to ${end}` }
+}
 
-/** Each segment begins with a copy of the newest checkpoint, so at most one segment is read.
- * @returns with the end of the last record before the position */
-async function checkpointBefore(
+interface CheckpointBefore {
+  readonly checkpoint: Checkpoint | undefined
+  /** The end of the last record before the position. */
+  readonly end: Position
+}
+
+/** Each segment begins with a copy of the newest checkpoint; up to the end of that one the segment
+ * before it counts. So at most two segments are read. */
+async function checkpointBefore(journal: JournalView, at: Position): Promise<CheckpointBefore> {
+  const index = journal.files.grid.indexOf(position(Math.max(0, at - 1)))
+  const own = await lastCheckpointIn(journal, index, at)
+  const hasOther = own.checkpoint === undefined && journal.indexes.includes(index - 1)
+  return hasOther ? lastCheckpointIn(journal, index - 1, at) : own
+}
+
+async function lastCheckpointIn(
   { files, endOf, newest, end: journalEnd }: JournalView,
+  index: number,
   at: Position,
-): Promise<{ readonly checkpoint: Checkpoint | undefined; readonly end: Position }> {
+): Promise<CheckpointBefore> {
   const { grid } = files
-  const index = grid.indexOf(position(Math.max(0, at - 1)))
   const contentEnd = index === newest ? journalEnd : await endOf(index)
   let checkpoint: Checkpoint | undefined
   let end = grid.firstOf(index)

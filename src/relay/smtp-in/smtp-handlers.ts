@@ -139,17 +139,42 @@ export interface RelayHandling {
 export function smtpHandlers(
   queue: SubmitPort,
   options: SmtpHandlerOptions = {},
-  { recipients, completes, shown, mayAskHandling = nobody }: RelayHandling = {},
+  relay: RelayHandling = {},
 ): SmtpHandlers {
+  const terms = termsOf(queue, options, relay)
+  const transactions = new Transactions(queue, terms, relay)
+  const onError = (error: Error): void => callOptionListener('onError', () => options.onError?.(error))
+  return {
+    size: terms.sizeBytesMax,
+    maxRecipients: Math.min(terms.recipientCountMax, queue.limits.recipientCountMax),
+    hideDSN: !terms.dsn,
+    hideREQUIRETLS: true,
+    onMailFrom: (sender, session, done) => done(transactions.senderRefusal(sender, session)),
+    onRcptTo: (recipient, session, done) => done(transactions.recipientRefusal(recipient, session)),
+    onData: (source, session, done) => {
+      transactions.take(source, session).then(
+        (text) => done(null, text),
+        (error: unknown) => done(answerOf(error, onError)),
+      )
+    },
+  }
+}
+
+/** Options with their values. */
+type Terms = Required<Omit<SmtpHandlerOptions, 'onError'>>
+
+/** @throws WaybillError OPTION_INVALID */
+function termsOf(
+  { limits }: SubmitPort,
+  options: SmtpHandlerOptions,
+  { completes }: Pick<RelayHandling, 'completes'>,
+): Terms {
   const { hostname = machineName(), received = true, dsn = true, clock = systemClock } = options
   hostOption('hostname', hostname)
   const hopCountMax = integerOption('hopCountMax', options.hopCountMax ?? hopCountDefault, 1, 1000)
   const completionBytes = completes === undefined ? 0 : domainsBytesMax + (received ? 0 : completionBytesMax)
   const headerBytes = completionBytes + (received ? receivedBytesMax : 0)
-  const ofAnybody = dsn ? [...senderParameters, ...senderDsnParameters] : senderParameters
-  const ofTrusted = [...ofAnybody, ...handlingParameters]
-  const ofRcpt = dsn ? recipientDsnParameters : []
-  const sizeBytesMax = Math.min(options.sizeBytesMax ?? Infinity, queue.limits.dataBytesMax - headerBytes)
+  const sizeBytesMax = Math.min(options.sizeBytesMax ?? Infinity, limits.dataBytesMax - headerBytes)
   if (!(sizeBytesMax >= 1)) {
     throw new WaybillError('OPTION_INVALID', 'no room for a message', { option: 'sizeBytesMax' })
   }
@@ -157,12 +182,114 @@ export function smtpHandlers(
   // To smtp-server 0 means that there is no limit.
   if (!(recipientCountMax >= 1))
     throw new WaybillError('OPTION_INVALID', 'no room for a recipient', { option: 'recipientCountMax' })
-  const onError = (error: Error): void => callOptionListener('onError', () => options.onError?.(error))
+  return { hostname, received, dsn, clock, hopCountMax, sizeBytesMax, recipientCountMax }
+}
 
-  const ids = new MessageIds(systemPrng(), 'submitter')
-  const ahead = new StreamRoom()
+/** The mail transactions of all sessions (RFC 5321 §3.3). */
+class Transactions {
+  readonly #queue: SubmitPort
+  readonly #terms: Terms
+  readonly #relay: RelayHandling
+  /** Parameters of MAIL for clients that may ask for handling, of MAIL for the others, of RCPT. */
+  readonly #ofTrusted: readonly string[]
+  readonly #ofAnybody: readonly string[]
+  readonly #ofRcpt: readonly string[]
+  readonly #ids = new MessageIds(systemPrng(), 'submitter')
+  readonly #streamRoom = new StreamRoom()
 
-  const headerOf = (session: SMTPServerSession, id: string): Buffer => {
+  constructor(queue: SubmitPort, terms: Terms, relay: RelayHandling) {
+    this.#queue = queue
+    this.#terms = terms
+    this.#relay = relay
+    this.#ofAnybody = terms.dsn ? [...senderParameters, ...senderDsnParameters] : senderParameters
+    this.#ofTrusted = [...this.#ofAnybody, ...handlingParameters]
+    this.#ofRcpt = terms.dsn ? recipientDsnParameters : []
+  }
+
+  senderRefusal({ address, args }: SMTPServerAddress, session: SMTPServerSession): SMTPServerError | null {
+    const known = this.#mayAskHandling(session) ? this.#ofTrusted : this.#ofAnybody
+    const refusal =
+      promiseError(session) ??
+      parameterError(args, known) ??
+      addressError(address, session, '5.1.7') ??
+      thrownBy(() => [senderDsn(args), senderHandling(args, this.#terms.clock.wallMs())])
+    // Smtp-server remembers both of a MAIL that was refused.
+    session.envelope.requireTLS = false
+    if (refusal !== null) session.envelope.smtpUtf8 = false
+    return refusal
+  }
+
+  recipientRefusal({ address, args }: SMTPServerAddress, session: SMTPServerSession): SMTPServerError | null {
+    return (
+      parameterError(args, this.#ofRcpt) ??
+      addressError(address, session, '5.1.3') ??
+      thrownBy(() => recipientDsn(args, session.envelope.smtpUtf8 === true))
+    )
+  }
+
+  /** Submits what comes after DATA. @returns the reply, once the message is durable
+   * @throws ReplyError, WaybillError, or an error of ours: the message is refused */
+  async take(source: SMTPServerDataStream, session: SMTPServerSession): Promise<string> {
+    const { hostname, hopCountMax, sizeBytesMax, clock } = this.#terms
+    const { completes, shown } = this.#relay
+    const { mailFrom } = session.envelope
+    const id = this.#ids.next(clock.wallMs())
+    const received = this.#receivedHeader(session, id)
+    const written = mailFrom === false ? '' : plainAddress(mailFrom.address, hostname)
+    const holdsHeader = completes?.(session) === true
+    const sender = holdsHeader && shown !== undefined ? shown(written) : written
+    const limits = { inlineBytesMax, sizeBytesMax, holdsHeader }
+    const data = await collected(source, received, limits, this.#streamRoom)
+    const body = Buffer.isBuffer(data) ? undefined : data
+    try {
+      const beginning = Buffer.isBuffer(data) ? data : heldBy(data)
+      const completion = { sender, unique: id, hostname, atMs: clock.wallMs(), shown }
+      const head = holdsHeader
+        ? completed(beginning, received.length, completion)
+        : completes === undefined
+          ? beginning
+          : withoutBlindCopies(beginning, body === undefined)
+      body?.unshift(head)
+      const { fields } = leadingFields(head)
+      const refusal = hopCount(head, fields) > hopCountMax ? loopError() : promiseError(session)
+      if (refusal !== undefined) throw refusal
+      const submission = { ...this.#envelope(session, sender), data: body ?? head, longLines: true, id }
+      const trace = { session: uniqueOf(session), ...messageIdOf(head, fields) }
+      const accepted = await this.#queue.submit(submission, clientOf(session), trace)
+      return `2.0.0 queued as ${accepted.id}`
+    } catch (error) {
+      // What nobody reads has to be read all the same: the reply comes after the final dot.
+      body?.destroy()
+      throw error
+    }
+  }
+
+  /** What MAIL and RCPT have said. */
+  #envelope(session: SMTPServerSession, sender: string) {
+    const { hostname, dsn, clock } = this.#terms
+    const { mailFrom, rcptTo, smtpUtf8 } = session.envelope
+    const smtputf8 = smtpUtf8 === true
+    const named = rcptTo.map(({ address, args }): string | AskedRecipient => {
+      const asked = dsn ? recipientDsn(args, smtputf8) : undefined
+      const plain = plainAddress(address, hostname)
+      return asked === undefined ? plain : { address: plain, ...asked }
+    })
+    const handling =
+      mailFrom !== false && this.#mayAskHandling(session)
+        ? senderHandling(mailFrom.args, clock.wallMs())
+        : undefined
+    return {
+      sender,
+      recipients: this.#relay.recipients?.of(rcptTo, named) ?? named,
+      smtputf8,
+      dsn: dsn && mailFrom !== false ? senderDsn(mailFrom.args) : undefined,
+      ...handling,
+    }
+  }
+
+  /** Empty where none is written. */
+  #receivedHeader(session: SMTPServerSession, id: string): Buffer {
+    const { hostname, received, clock } = this.#terms
     if (!received) return Buffer.alloc(0)
     const { rcptTo } = session.envelope
     return receivedHeader({
@@ -176,89 +303,10 @@ export function smtpHandlers(
     })
   }
 
-  async function accepted(source: SMTPServerDataStream, session: SMTPServerSession): Promise<string> {
-    const { mailFrom, rcptTo, smtpUtf8 } = session.envelope
-    const id = ids.next(clock.wallMs())
-    const received = headerOf(session, id)
-    const written = mailFrom === false ? '' : plainAddress(mailFrom.address, hostname)
-    const holdsHeader = completes?.(session) === true
-    const sender = holdsHeader && shown !== undefined ? shown(written) : written
-    const limits = { inlineBytesMax, sizeBytesMax, holdsHeader }
-    const collectedData = await collected(source, received, limits, ahead)
-    const body = Buffer.isBuffer(collectedData) ? undefined : collectedData
-    try {
-      const beginning = Buffer.isBuffer(collectedData) ? collectedData : heldBy(collectedData)
-      const completion = { sender, unique: id, hostname, atMs: clock.wallMs(), shown }
-      const head = holdsHeader
-        ? completed(beginning, received.length, completion)
-        : completes === undefined
-          ? beginning
-          : withoutBlindCopies(beginning, body === undefined)
-      body?.unshift(head)
-      const { fields } = leadingFields(head)
-      const refusal = hopCount(head, fields) > hopCountMax ? loopError() : promiseError(session)
-      if (refusal !== undefined) throw refusal
-      const smtputf8 = smtpUtf8 === true
-      const recipientOf = ({ address, args }: SMTPServerAddress): string | AskedRecipient => {
-        const asked = dsn ? recipientDsn(args, smtputf8) : undefined
-        const plain = plainAddress(address, hostname)
-        return asked === undefined ? plain : { address: plain, ...asked }
-      }
-      const named = rcptTo.map(recipientOf)
-      const submission = {
-        sender,
-        recipients: recipients?.of(rcptTo, named) ?? named,
-        data: body ?? head,
-        smtputf8,
-        longLines: true,
-        id,
-        dsn: dsn && mailFrom !== false ? senderDsn(mailFrom.args) : undefined,
-        ...(mailFrom !== false && mayAskHandling(session)
-          ? senderHandling(mailFrom.args, clock.wallMs())
-          : undefined),
-      }
-      const trace = { session: uniqueOf(session), ...messageIdOf(head, fields) }
-      const accepted = await queue.submit(submission, clientOf(session), trace)
-      return `2.0.0 queued as ${accepted.id}`
-    } catch (error) {
-      // What nobody reads has to be read all the same: the reply comes after the final dot.
-      body?.destroy()
-      throw error
-    }
-  }
-
-  return {
-    size: sizeBytesMax,
-    maxRecipients: Math.min(recipientCountMax, queue.limits.recipientCountMax),
-    hideDSN: !dsn,
-    hideREQUIRETLS: true,
-    onMailFrom: ({ address, args }, session, done) => {
-      const refusal =
-        promiseError(session) ??
-        parameterError(args, mayAskHandling(session) ? ofTrusted : ofAnybody) ??
-        addressError(address, session, '5.1.7') ??
-        thrownBy(() => [senderDsn(args), senderHandling(args, clock.wallMs())])
-      // Smtp-server remembers both of a MAIL that was refused.
-      session.envelope.requireTLS = false
-      if (refusal !== null) session.envelope.smtpUtf8 = false
-      done(refusal)
-    },
-    onRcptTo: ({ address, args }, session, done) =>
-      done(
-        parameterError(args, ofRcpt) ??
-          addressError(address, session, '5.1.3') ??
-          thrownBy(() => recipientDsn(args, session.envelope.smtpUtf8 === true)),
-      ),
-    onData: (source, session, done) => {
-      accepted(source, session).then(
-        (text) => done(null, text),
-        (error: unknown) => done(answerOf(error, onError)),
-      )
-    },
+  #mayAskHandling(session: SMTPServerSession): boolean {
+    return this.#relay.mayAskHandling?.(session) === true
   }
 }
-
-const nobody = (): boolean => false
 
 /** Of one message of one session. */
 const uniqueOf = (session: SMTPServerSession): string => `${session.id}.${session.transaction}`

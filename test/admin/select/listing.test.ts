@@ -38,7 +38,7 @@ async function listed(queue: Queue, selector?: Selector): Promise<{ ids: string[
   }
 }
 
-test('what no checkpoint vouches for in time is missing, and who asked is told so behind all others', async () => {
+test('what no checkpoint makes trusted in time is missing, and the listing ends with an error that says so', async () => {
   const directory = await temporaryDirectory('listing')
   let opened = Promise.resolve()
   let isClosed = false

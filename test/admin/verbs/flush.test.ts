@@ -49,7 +49,7 @@ test.each([
   })
 })
 
-test('a flush starts a hundred messages a second unless told', async () => {
+test('a flush starts a hundred messages a second by default', async () => {
   await simulated(async (stage) => {
     await deferredQueue(stage, 41)
     const startedAt = stage.clock.monotonicMs()

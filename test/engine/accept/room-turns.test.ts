@@ -45,7 +45,7 @@ test('who waits for room is appended in turn, and nobody is looked at behind one
   expect(await Promise.all(all)).toEqual(['accepted', 'accepted', 'accepted'])
 })
 
-test('who gives up, or is refused, is told so and keeps nobody behind him', async () => {
+test('a submission that is given up or refused is rejected, and keeps none behind it', async () => {
   const { turns, disk, appended, wait } = turnsWith()
   const abort = new AbortController()
   const gone = wait('gone', 50, abort.signal)

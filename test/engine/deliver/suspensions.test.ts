@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import { suspend, unsuspend } from '../../../src/admin/verbs/suspend.js'
 import { systemClock } from '../../../src/base/clock.js'
+import { isOrdered } from '../../../src/engine/deliver/destinations-now.js'
 import { Suspensions } from '../../../src/engine/life/suspensions.js'
 import type { OpenedEngine } from '../../../src/engine/open.js'
 import { WaybillError } from '../../../src/errors.js'
@@ -101,6 +102,19 @@ test('a suspension ends at its time, and a life that begins later knows nothing 
     await pause(stage, 5000)
     const next = await stage.open()
     expect(next.suspensions()).toEqual([])
+  })
+})
+
+test('a site that is slowed and suspended has one line, and counts once', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open(patient)
+    queue.slow({ nexthop: 'a.example', count: 10, perMs: 60_000 })
+    await queue.suspend({ nexthop: 'a.example' })
+    const destinations = queue.destinations()
+    expect(destinations).toMatchObject([
+      { transport: '*', name: 'a.example', state: { kind: 'suspended' }, limit: { count: 10 } },
+    ])
+    expect(destinations.filter(isOrdered)).toHaveLength(1)
   })
 })
 

@@ -218,42 +218,45 @@ function askAll(queue: Queue, submitted: Promise<string>[]): void {
   )
 }
 
-test.each([1, 2, 3, 4])('whoever asks for everything in every event does no harm: seed %d', async (seed) => {
-  await simulated(
-    async (stage) => {
-      const queue = await stage.open({
-        retry: fixedRetry([1000]),
-        scheduler: {
-          destinationConcurrencyFeedbackDebug: true,
-          transports: { out: { destinationRateDelay: 0.1 } },
-        },
-      })
-      const asked: Promise<string>[] = []
-      const left = new Map<string, number>()
-      for (const event of [...heard, 'feedback', 'warning'] as const)
-        queue.on(event, () => {
-          const count = left.get(event) ?? 3
-          left.set(event, count - 1)
-          if (count > 0) askAll(queue, asked)
+test.each([1, 2, 3, 4])(
+  'a listener that asks for everything in every event does no harm: seed %d',
+  async (seed) => {
+    await simulated(
+      async (stage) => {
+        const queue = await stage.open({
+          retry: fixedRetry([1000]),
+          scheduler: {
+            destinationConcurrencyFeedbackDebug: true,
+            transports: { out: { destinationRateDelay: 0.1 } },
+          },
         })
-      await live(stage)
-      stage.answer = () => delivered
-      await stage.until('all answers are there', () => asked.length >= 10 * heard.length)
-      await Promise.all(asked)
-      await queue.release({ all: true })
-      await stage.until('nothing is left', () => stage.isEmpty(), 1_000_000)
-      expect(new Set(await Promise.all(asked))).toEqual(new Set(['accepted']))
-      // Simulated calls may take longer than a disk that does not hang.
-      const held = new Set<string>(['DELIVERIES_HELD', 'DELIVERIES_RESUMED'])
-      expect([stage.crashes, stage.warnings.filter((code) => !held.has(code))]).toEqual([[], []])
-      const times = stage.attempts
-        .filter(({ kind }) => kind === 'delivered')
-        .map(({ id, recipient }) => id + recipient)
-      expect(times).toHaveLength(new Set(times).size)
-    },
-    { seed },
-  )
-})
+        const asked: Promise<string>[] = []
+        const left = new Map<string, number>()
+        for (const event of [...heard, 'feedback', 'warning'] as const)
+          queue.on(event, () => {
+            const count = left.get(event) ?? 3
+            left.set(event, count - 1)
+            if (count > 0) askAll(queue, asked)
+          })
+        await live(stage)
+        stage.answer = () => delivered
+        await stage.until('all answers are there', () => asked.length >= 10 * heard.length)
+        await Promise.all(asked)
+        await queue.release({ all: true })
+        await stage.until('nothing is left', () => stage.isEmpty(), 1_000_000)
+        expect(new Set(await Promise.all(asked))).toEqual(new Set(['accepted']))
+        // Simulated calls may take longer than a disk that does not hang.
+        const held = new Set<string>(['DELIVERIES_HELD', 'DELIVERIES_RESUMED'])
+        expect([stage.crashes, stage.warnings.filter((code) => !held.has(code))]).toEqual([[], []])
+        const times = stage.attempts
+          .filter(({ kind }) => kind === 'delivered')
+          .map(({ id, recipient }) => id + recipient)
+        expect(times).toHaveLength(new Set(times).size)
+      },
+      { seed },
+    )
+  },
+)
 
 test.each(heard)(
   'who crashes the queue in `%s` loses nothing, and is told of nothing afterwards',

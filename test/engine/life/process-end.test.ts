@@ -54,7 +54,7 @@ test.for(['hold', 'delete'] as const)(
   },
 )
 
-test('a crash lets go of a flush that waits for its pace, and of what is to be tried again in a minute', () => {
+test('behind a crash neither a flush that waits for its pace nor a retry in a minute keeps the process', () => {
   const ended = run(`const policy = { ...fixedRetry([3_600_000]), decide: () => { throw new Error('none') } }
     const queue = await open({ retry: policy })
     const warned = new Promise((resolve) => queue.once('warning', resolve))
@@ -74,7 +74,7 @@ test('a crash lets go of a flush that waits for its pace, and of what is to be t
   expect(ended.stdout).toContain('QUEUE_CRASHED')
 })
 
-test('a crash lets go of the process at once', () => {
+test('a process ends at once behind the crash of its queue', () => {
   const ended = run(`const queue = await open({ retry: fixedRetry([3_600_000]) })
     queue.on('requeued', () => queue.crash())
     await queue.submit(message)`)

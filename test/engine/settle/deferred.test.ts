@@ -59,7 +59,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
     })
   })
 
-  test('the shortest of several delays is that of the message, whoever stands first', async () => {
+  test('the shortest of several delays is that of the message, in any order of recipients', async () => {
     await run(async (stage) => {
       stage.answer = second
       const queue = await stage.open({ retry: byDestination })

@@ -44,7 +44,7 @@ test('a message that waits asks for its note as long as its start can make it', 
   expect(journalBytes(released(nowhere))).toBe(journalBytes(released(farthest)))
 })
 
-test('a finish asks for room for all whom its report names', async () => {
+test('a finish asks for room for all recipients that its report names', async () => {
   const world = new SimWorld({ seed: 1 })
   const groups: { readonly askedBytes: number; readonly bytes: number }[] = []
   const run = async (): Promise<void> => {

@@ -38,3 +38,43 @@ test('before its first lanes a queue was empty, whatever lies in them now', asyn
   const now = (await takeSnapshot((await QueueDirectory.open(nodeDisk(root), () => undefined))!)).lanes
   expect(now.length).toBeGreaterThan(5)
 })
+
+test('where a segment begins the queue is what the segment before it says', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'waybill-past-'))
+  onTestFinished(() => rmSync(root, { recursive: true }))
+  const segmentBytes = 2 ** 20
+  const queue = await openQueue(root, {
+    transports: { no: { deliver: () => new Promise(() => undefined) } },
+    route: () => ({ transport: 'no', nexthop: 'example.net' }),
+    segmentBytes,
+  })
+  onTestFinished(() => queue.crash())
+  const data = 'x\r\n'.repeat(40_000)
+  for (let n = 0; n < 12; n++)
+    await queue.submit({ sender: 's@example.org', recipients: ['r@example.net'], data })
+  queue.crash()
+  const begin = await pastAt(root, segmentBytes + first)
+  const behind = await pastAt(root, segmentBytes + first + frameBytes(400))
+  const countOf = (past: Past): number => (past.kind === 'snapshot' ? past.snapshot.working.length : -1)
+  expect(countOf(begin)).toBeGreaterThan(5)
+  expect(countOf(begin)).toBe(countOf(behind))
+})
+
+test('a position that is on disk without a checkpoint before it is told from one that is not', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'waybill-past-'))
+  onTestFinished(() => rmSync(root, { recursive: true }))
+  const queue = await openQueue(root, {
+    transports: { no: { deliver: () => ({ kind: 'delivered' }) } },
+    route: () => ({ transport: 'no', nexthop: 'example.net' }),
+    segmentBytes: 2 ** 20,
+  })
+  await queue.submit({ sender: 's@example.org', recipients: ['r@example.net'], data: 'x\r\n' })
+  queue.crash()
+  const reasonAt = async (at: number): Promise<string> => {
+    const past = await pastAt(root, at)
+    return past.kind === 'gone' ? past.reason : past.kind
+  }
+  expect(await reasonAt(first)).toMatch(`a checkpoint before position ${first} is not on disk`)
+  expect(await reasonAt(first - 1)).toMatch(`: the journal reaches from ${first} to `)
+  expect(await reasonAt(2 ** 30)).toMatch(/^position 1073741824 is not on disk/)
+})

@@ -93,7 +93,7 @@ test('when too many wait, the last of the network with the most gives way to ano
   expect(await Promise.all(later)).toEqual(later.map(() => true))
 })
 
-test('a check that fails is told to who waits for it, and the next one begins', async () => {
+test('a check that fails rejects its login, and the next one begins', async () => {
   const { check, end, fail } = heldChecks()
   const logins = new Logins(users, check)
   const first = logins.isRight('ada', 'x', 'n')

@@ -197,7 +197,7 @@ test('what was asked of an alias, and the recipient that the client gave, go wit
   ])
 })
 
-test('who is named by his own line beside others gets mail with them', async () => {
+test('an address that its own line names beside others gets mail with them', async () => {
   const queue = memoryQueue()
   const client = await sending({}, queue)
   expect(await codesTo(client, ['<list@small.example> NOTIFY=NEVER'])).toEqual([taken])
@@ -303,7 +303,7 @@ test('who becomes more than fit into any message is put off, and it is told', as
   ])
 })
 
-test('who was told 250 gets what the table said then, and whom it names from then on is another matter', async () => {
+test('a recipient that got 250 goes where the table said then, whatever it says later', async () => {
   const queue = memoryQueue()
   const listener = await listenSmtp(queue, {
     places: [{ host: '127.0.0.1', port: 0 }],

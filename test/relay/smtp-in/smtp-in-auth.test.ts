@@ -168,7 +168,7 @@ test('a password that cannot be looked at is no wrong one: the client is told to
   expect(refusals).toMatchObject([{ login: 'ada', reply: '4.7.0 try again later' }])
 })
 
-test('who would wait behind too many passwords is told to come again, not that his is wrong', async () => {
+test('a login behind too many others is told to come again, not that its password is wrong', async () => {
   // A second or more.
   const slow = { ...hashOfCost('secret', 15), p: 16 }
   const listener = await listenWith({
@@ -190,7 +190,7 @@ test('AUTH is refused behind HELO, and behind a login', async () => {
   expect(await client.say(plainAuth('ada', 'wrong'))).toMatch(/^503 /)
 })
 
-test('MAIL may say for whom it is: AUTH=<> and AUTH=address are taken and not believed', async () => {
+test('MAIL may name another sender: AUTH=<> and AUTH=address are accepted and not trusted', async () => {
   const client = await secured(await listenWith())
   expect(await client.say('MAIL FROM:<s@example.org> AUTH=<>')).toMatch(/^250 /)
   await client.say('RSET')
@@ -242,7 +242,7 @@ test('who has logged in is refused as often as who is trusted', async () => {
   expect(last).toMatch(/^503 /)
 })
 
-test('who has logged in leaves his place to another stranger, and takes one of the trusted', async () => {
+test('a client that has logged in leaves its place to a stranger, and takes a trusted one', async () => {
   const listener = await listenWith({ sessionsPerClientMax: 1, sessionsMax: 2 })
   const first = await secured(listener)
   expect(await (await connected(listener)).reply()).toMatch(/^421 4\.7\.0 /)

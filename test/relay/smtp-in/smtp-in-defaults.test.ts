@@ -35,7 +35,7 @@ test('a stranger has fifty sessions at once', async () => {
   expect(greetings.map((greeting) => greeting.slice(0, 3))).toEqual([...Array(50).fill('220'), '421'])
 })
 
-test('those who are trusted have five hundred sessions at once', async () => {
+test('trusted clients have five hundred sessions at once', async () => {
   const listener = await listen(memoryQueue())
   const greetings: string[] = []
   for (let i = 0; i <= 500; i++) {

@@ -33,7 +33,7 @@ const guesses = (client: RawClient, count: number): Promise<string[]> =>
 
 const paths = ['<any@example.com>', '<ada@small.example>', '<eve@small.example>', '<any@example.net>']
 test.each(['relay', 'local'] as const)(
-  'a stranger sends to those whom the table names and to nobody else: %s',
+  'a stranger reaches the addresses that the table names and no other: %s',
   async (purpose) => {
     const queue = memoryQueue()
     const refusals: Refusal[] = []
@@ -152,7 +152,7 @@ test('the table of the moment says, in open sessions too; to a server without on
   }
 })
 
-test('a stranger who guesses addresses is turned away after twenty, whatever else he sends that is not taken', async () => {
+test('a stranger that guesses addresses is turned away after twenty, whatever else it sends that is refused', async () => {
   const queue = memoryQueue()
   const client = await sending({ hopCountMax: 1 }, queue)
   expect(await guesses(client, 10)).toEqual(Array(10).fill(unknown))

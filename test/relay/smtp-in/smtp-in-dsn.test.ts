@@ -125,7 +125,7 @@ test('an original recipient that is no UTF-8 is refused, not taken for another o
   expect(await client.reply()).toMatch(/^501 5\.5\.4 /)
 })
 
-test('who is named twice is asked about as he was named last', async () => {
+test('a recipient that is named twice has the requests of the last time', async () => {
   const queue = memoryQueue()
   const client = await greeted(queue)
   await client.say(mail)

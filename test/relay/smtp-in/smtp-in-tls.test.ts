@@ -99,7 +99,7 @@ test('a client that talks in plaintext where TLS is expected is let go, and hurt
   expect(await (await encrypted(await connected(listener))).reply()).toMatch(/^220 /)
 })
 
-test('a stranger without a handshake has a session, and his next one ends before a handshake', async () => {
+test('a stranger without a handshake has a session, and its next one ends before a handshake', async () => {
   const listener = await listenTls(memoryQueue(), { trust: ['10.0.0.1'], sessionsPerClientMax: 1 })
   const first = await connected(listener)
   const second = await connected(listener)

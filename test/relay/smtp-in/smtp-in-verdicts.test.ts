@@ -35,12 +35,12 @@ test('who is trusted is told at RCPT what the line says, and a narrower line tak
   expect(extended).toMatch(/^250 /)
 })
 
-test('a stranger learns no more than that he may not relay', async () => {
+test('a stranger learns no more than that it may not relay', async () => {
   const client = await sending({ trust: ['192.0.2.1'], greetDelayMs: 1 })
   expect(await repliesTo(client, ['<bob@example.net>'])).toEqual(['554 5.7.1 relay access denied'])
 })
 
-test('who has an alias is not refused for where he was', async () => {
+test('a recipient with an alias is not refused for its old route', async () => {
   const aliases = aliasesIn('bob@example.net bob@example.org\n', 'aliases')
   const client = await sending({ aliases })
   const [bob, eve] = await repliesTo(client, ['<bob@example.net>', '<eve@example.net>'])

@@ -65,7 +65,7 @@ test('long data goes to the queue as a stream, byte for byte', async () => {
   expect(text.endsWith(lines.replaceAll('..a', '.a'))).toBe(true)
 })
 
-test('the Received field says who, to whom, how and when, below the limit of a line', async () => {
+test('the Received field says the client, the recipient, how and when, below the limit of a line', async () => {
   const queue = memoryQueue()
   const clock = { wallMs: () => 1_763_000_000_000 } as unknown as NonNullable<SmtpServerOptions['clock']>
   const client = await connected(await listen(queue, { received: true, clock }))

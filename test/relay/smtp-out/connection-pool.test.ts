@@ -107,7 +107,7 @@ test('the connection that has been without mail for longest gives way first, and
   expect(busy.wasLeft).toBe(false)
 })
 
-test('who has left his refused transaction does not give way once he has mail again', async () => {
+test('a connection whose refused transaction is over does not give way once it has mail again', async () => {
   const { pool } = poolOf({ connectionsMax: 1 })
   const client = await opened(pool)
   pool.clearing(client)
@@ -117,7 +117,7 @@ test('who has left his refused transaction does not give way once he has mail ag
   expect(client.wasLeft).toBe(false)
 })
 
-test('who ends before he has left his refused transaction has no place to give', async () => {
+test('a connection that ends before its refused transaction is over has no place to give', async () => {
   const { pool } = poolOf({ connectionsMax: 1 })
   const client = await opened(pool)
   client.close()
@@ -147,7 +147,7 @@ test('a connection whose server says more than it was asked is closed, and its p
   expect(await pool.place('a')).toBeUndefined()
 })
 
-test('when a pool is closed its connections end, and those that are opened by who waited for a place, too', async () => {
+test('when a pool is closed its connections end, and those that waiting attempts open, too', async () => {
   const { pool, clock } = poolOf({ connectionsMax: 2 })
   const busy = await opened(pool)
   const other = await opened(pool)

@@ -54,7 +54,7 @@ test.each([
     ['452 4.2.2 full', '550 5.7.1 no', '452 4.2.2 full'],
     ['deferred', 'failed', 'deferred'],
   ],
-])('each recipient has the outcome of his own reply: %j', async (replies, kinds) => {
+])('each recipient has the outcome of its reply: %j', async (replies, kinds) => {
   const { server, transport } = await serverOf({ '.': replies.join('\r\n') })
   const result = await deliver(transport, { recipients })
   expect(kindsOf(result)).toEqual(kinds)

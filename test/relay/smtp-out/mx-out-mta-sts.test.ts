@@ -270,7 +270,7 @@ test('closing the transport ends what is asked, and the attempt, which does not 
   expect(resolver.questions).not.toContain('MX example.net')
 })
 
-test('unless told nobody is asked; by the option itself they are', async () => {
+test('by default nothing is asked; by the option itself it is', async () => {
   for (const [mtaSts, count] of [
     [undefined, 0],
     [false, 0],

@@ -19,7 +19,7 @@ const opportunistic = (hosts: Record<string, Script>): Promise<Domain> =>
 const wordsTo = ({ servers }: Domain, i: number): string[] =>
   servers[i]!.commands.filter((line) => /STARTTLS|MAIL/.test(line)).map((line) => line.slice(0, 10))
 
-test('at the first attempt a handshake that fails is no reason for plaintext but for the next mail host', async () => {
+test('at the first attempt a handshake that fails leads to the next mail host, not to plaintext', async () => {
   const domain = await opportunistic({ '127.0.0.2': breaksTls, '127.0.0.3': breaksTls })
   expect(await domain.send()).toMatchObject({ kind: 'site', status: '4.7.5' })
   for (const i of [0, 1]) expect(wordsTo(domain, i)).toEqual(['1 STARTTLS'])

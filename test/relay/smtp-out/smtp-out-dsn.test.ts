@@ -23,21 +23,18 @@ const words = (commands: readonly string[]): string[] =>
 test.each([
   ['one command after the other', withDsn],
   ['all commands in one piece', ['PIPELINING', ...withDsn]],
-])(
-  'a server that offers DSN is told what was asked, of each recipient his own: %s',
-  async (_, extensions) => {
-    const { server, transport } = await between(undefined, {}, extensions)
-    const result = await deliver(transport, { recipients, dsn })
-    expect(result).toEqual({ kind: 'delivered', response: '250 2.0.0 taken', relayed: 'with-dsn' })
-    expect(words(server.commands)).toEqual([
-      'MAIL FROM:<sender@example.org> RET=HDRS ENVID=QQ+3D1+20+2B2',
-      'RCPT TO:<a@example.net> NOTIFY=SUCCESS,DELAY ORCPT=rfc822;a+2Bb+3Dc@example.org',
-      'RCPT TO:<b@example.net> NOTIFY=NEVER',
-      'RCPT TO:<c@example.net>',
-      'RCPT TO:<d@example.net> ORCPT=X400;/C+3DUS/+20S+3Dx',
-    ])
-  },
-)
+])('a server that offers DSN gets the requests of each recipient: %s', async (_, extensions) => {
+  const { server, transport } = await between(undefined, {}, extensions)
+  const result = await deliver(transport, { recipients, dsn })
+  expect(result).toEqual({ kind: 'delivered', response: '250 2.0.0 taken', relayed: 'with-dsn' })
+  expect(words(server.commands)).toEqual([
+    'MAIL FROM:<sender@example.org> RET=HDRS ENVID=QQ+3D1+20+2B2',
+    'RCPT TO:<a@example.net> NOTIFY=SUCCESS,DELAY ORCPT=rfc822;a+2Bb+3Dc@example.org',
+    'RCPT TO:<b@example.net> NOTIFY=NEVER',
+    'RCPT TO:<c@example.net>',
+    'RCPT TO:<d@example.net> ORCPT=X400;/C+3DUS/+20S+3Dx',
+  ])
+})
 
 test('the next message on a connection asks for what is asked with it, or for nothing', async () => {
   const { server, transport } = await between(undefined, {}, ['PIPELINING', ...withDsn])

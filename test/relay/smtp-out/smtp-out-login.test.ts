@@ -63,7 +63,7 @@ test('a server that does not know us puts mail off, and its connection is closed
   await expect.poll(openCount).toBe(0)
 })
 
-test('a server that asks nobody who he is puts mail off where we have to say it', async () => {
+test('a server that offers no login defers mail that needs one', async () => {
   const { server, transport, openCount } = await asked('secret', {
     authOptional: true,
     disabledCommands: ['AUTH'],

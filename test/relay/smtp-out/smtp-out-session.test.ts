@@ -288,7 +288,7 @@ test.each([
   [{ connectionsMax: 0 }, 'connectionsMax'],
   [{ connectionsMax: NaN }, 'connectionsMax'],
 ])(
-  'a mistake in the options is refused, lest mail goes astray or unencrypted, or waits for ever: %o',
+  'a mistake in the options is refused: mail would go astray or unencrypted, or wait for ever: %o',
   (options, option) => {
     expect(() => smtpTransport(options as SmtpTransportOptions)).toThrow(
       expect.objectContaining({ code: 'OPTION_INVALID', place: { option } }),

@@ -67,6 +67,19 @@ test.each(all.map((named) => [named.name, named] as const))(
   },
 )
 
+test('a synopsis names every option, or says that it leaves some out', () => {
+  const unnamed = all.flatMap(({ name, command: { synopsis, options } }) =>
+    Object.entries(options)
+      .filter(([long, { short, help }]) => {
+        if (/(?:OPTION|SELECTOR|SELECTION) …/.test(synopsis) || help.startsWith('the same as ')) return false
+        const forms = [`-{1,2}${long}`, ...(short === undefined ? [] : [`-${short}`])]
+        return !forms.some((form) => new RegExp(`(?<![\\w-])${form}(?![\\w-])`).test(synopsis))
+      })
+      .map(([long]) => `${name} ${long}`),
+  )
+  expect(unnamed).toEqual([])
+})
+
 test.each(all.map((named) => [named.name, named] as const))(
   'the help of %s has no gap, and no line that is too wide for a terminal of 80 columns',
   (_, named) => {

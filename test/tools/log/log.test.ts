@@ -92,7 +92,7 @@ test.each([
 })
 
 test.each(['yes', 'no'])(
-  'who is refused stands in the log, with what he was told; a thread for clients: %s',
+  'a refused recipient stands in the log, with the reply; a thread for clients: %s',
   async (word) => {
     const trust = ['--relay', '127.0.0.1:9', '--trust', '192.0.2.1']
     const { relay, client } = await served(() => ['--smtp-thread', word, ...trust])

@@ -21,7 +21,7 @@ test('CRs before a line feed are one line end with it, and NULs go', () => {
   expect(unixLines(Buffer.from('a\r\r\nb\r\r\r\n\r\r\nc\0d\n'), false)).toBe('a\r\nb\r\n\r\ncd\r\n')
 })
 
-test('a single dot ends the message, unless told otherwise', () => {
+test('a single dot ends the message, except with the option against it', () => {
   const input = Buffer.from('a\n..\n.b\n.\nrest\n')
   expect(unixLines(input, true)).toBe('a\r\n..\r\n.b\r\n')
   expect(unixLines(input, false)).toBe('a\r\n..\r\n.b\r\n.\r\nrest\r\n')
@@ -71,7 +71,7 @@ test('no recipient is passed over for want of a comma, and none becomes another'
   expect(made(`${complete}${header}`)).toBe(`${complete}${header}`)
 })
 
-test('a message that is sent on goes to whom it is sent on, not again to whom it was sent, and Resent-Bcc is removed', () => {
+test('a resent message goes to its new recipients, not again to the old ones, and Resent-Bcc is removed', () => {
   const sentOn = 'Resent-To: new@x\r\nResent-Cc: copy@x\r\nResent-Bcc: secret@x\r\n'
   const header = 'To: old@x\r\nCc: older@x\r\n\r\n'
   expect(recipientsOf(`${sentOn}${header}`, 'o.example')).toEqual(['new@x', 'copy@x', 'secret@x'])

@@ -501,16 +501,19 @@ test('who listens where a relay did that is dead gets no mail while another prog
   expect(stranger.sessionCount()).toBe(0)
 })
 
-test.skipIf(!isRoot)('nor the mail of who may not open the queue', async () => {
-  await chmod(directory, 0o755)
-  relay = new RelayProcess(local(), {}, { makesQueue: true })
-  await relay.start()
-  await relay.kill()
-  const stranger = await strangerAt(relay.endpoint)
-  const words = [...asUser, process.execPath, waybillPath, 'sendmail', '--queue', queue(), 'a@example.net']
-  expect(await runProgram('setpriv', words, { directory, input: text })).toMatchObject({ exitCode: 0 })
-  expect(stranger.sessionCount()).toBe(0)
-})
+test.skipIf(!isRoot)(
+  'a stranger on the port of a dead relay gets no mail of a user that may not open the queue',
+  async () => {
+    await chmod(directory, 0o755)
+    relay = new RelayProcess(local(), {}, { makesQueue: true })
+    await relay.start()
+    await relay.kill()
+    const stranger = await strangerAt(relay.endpoint)
+    const words = [...asUser, process.execPath, waybillPath, 'sendmail', '--queue', queue(), 'a@example.net']
+    expect(await runProgram('setpriv', words, { directory, input: text })).toMatchObject({ exitCode: 0 })
+    expect(stranger.sessionCount()).toBe(0)
+  },
+)
 
 test('forty at once leave their mail while another program has the queue open, and the next relay delivers all of it once', async () => {
   await sendmail(['b@example.net'], text)

@@ -28,7 +28,7 @@ const lineFor = async (name: string, password: string): Promise<string> =>
   (await runWaybill(['password', name], { directory, input: `${password}\n` })).stdout
 
 test.each([['yes'], ['no']])(
-  'a user logs in and relays, and the log names him; so it does who does not know his password; a thread: %s',
+  'a user logs in and relays, and the log names the user, also after a wrong password; a thread: %s',
   async (word) => {
     const path = await usersFile(`# who\n${await lineFor('ada', 'p:w d')}`)
     // Nobody here is trusted, and nobody answers there.

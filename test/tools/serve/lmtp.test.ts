@@ -22,7 +22,7 @@ beforeEach(async () => {
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
 })
 
-test('mail of who has mailboxes goes to their server, all else to the relay; a line may come by reload', async () => {
+test('mail for users with mailboxes goes to their server, all else to the relay; a line may come by reload', async () => {
   const { servers, port } = await serversAt({ '127.0.0.2': undefined, '127.0.0.3': undefined })
   await writeFile(table, '')
   const queue = join(directory, 'queue')

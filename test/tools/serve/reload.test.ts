@@ -100,7 +100,7 @@ const lineFor = async (name: string, password: string): Promise<string> =>
   (await runWaybill(['password', name], { directory, input: `${password}\n` })).stdout
 
 test.each([['yes'], ['no']])(
-  'users come and go; what is wrong with their file is told to who asks, and those before stay; a thread: %s',
+  'users come and go; a reload with a wrong file is refused, and the users before stay; a thread: %s',
   async (word) => {
     const [ada, bob] = await Promise.all([lineFor('ada', 'secret'), lineFor('bob', 'secret')])
     await write('users', ada)

@@ -126,7 +126,7 @@ test.each<[string, string[], string, RegExp]>([
   expect(await readdir(directory)).not.toContain('queue')
 })
 
-test('a reload that would tell the password to who knows whom is none', async () => {
+test('a reload that would tell the password to another server is refused', async () => {
   await writeFile(at('tls'), '[127.0.0.1] verify\n[other.example] none\n')
   await writeFile(at('login'), 'me:secret\n')
   await start('--relay', '127.0.0.1:9', '--relay-auth', at('login'))

@@ -10,7 +10,7 @@ import { exits, inspectCommand, jsonOption, type InspectCommand, type Inspected 
 export const history: InspectCommand = inspectCommand(
   {
     synopsis:
-      '[--queue DIR] [--json] --id ID | --message-id ID | --recipient ADDRESS | --tag TAG [--limit N]',
+      '[--queue DIR] [--json] --id ID | --message-id ID | --recipient ADDRESS | --tag TAG [--limit N] [--after PLACE]',
     options: {
       ...jsonOption,
       id: { value: 'ID', help: 'of the message with this queue id' },

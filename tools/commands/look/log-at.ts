@@ -48,9 +48,7 @@ async function show(inspected: Inspected, text: string): Promise<number> {
   const past = await snapshotAt(directory, now, position(Number(text)))
   if (past.kind === 'gone') {
     complainOf(inspected)
-    surroundings.complain(
-      `waybill log at: position ${text} is not on disk: the journal reaches from ${past.oldest} to ${past.newest}\n`,
-    )
+    surroundings.complain(`waybill log at: ${past.reason}\n`)
     return exits.wrong
   }
   let goneCount = 0

@@ -12,7 +12,7 @@ export async function listQueue(path: string): Promise<number> {
   return sysexitOf(await mailq.run(parseArguments(mailq, ['--queue', path])), sysexits.io)
 }
 
-/** -q, -qIID, -qRDOMAIN. @param prints the count; default nothing, because cron calls it
+/** -q, -qIID, -qRDOMAIN. @param tells false: the count is not printed, because cron calls it
  * @throws UsageError */
 export async function flushQueue(path: string, what: string, tells: boolean): Promise<number> {
   const args = parseArguments(flush, ['--queue', path, ...selectionOf(what)])
