@@ -199,6 +199,18 @@ test('a directory that cannot be made is told at once, with the reason', async (
   })
 })
 
+test.each([
+  ['file/mail', 'ENOTDIR'],
+  ['/proc/none/mail', 'ENOENT'],
+])('a directory of mailboxes that cannot be made is told at once: %s', async (maildir, code) => {
+  await writeFile(join(directory, 'file'), '')
+  const args = [waybillPath, 'serve', '--listen', '127.0.0.1:0', '--maildir', maildir]
+  const ended = await runProgram('timeout', ['10', process.execPath, ...args], { directory })
+  expect(ended).toMatchObject({ exitCode: 1, stdout: '' })
+  expect(ended.stderr).toMatch(new RegExp(`^waybill: --maildir ${maildir}: ${code}: [^\n]*\n$`))
+  expect(await readdir(directory)).toEqual(['file'])
+})
+
 const isRoot = process.getuid?.() === 0
 
 /** @returns a separate file system */

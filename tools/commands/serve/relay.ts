@@ -67,7 +67,7 @@ import {
 } from './delivery.js'
 import { factsOf, firstExpiryOf, loadHttp, validitiesOf, type RelayHttp } from './http.js'
 import { answerForMetrics, loadMetrics, type RelayMetrics } from './metrics.js'
-import { optionOf, tellPlaces, tryPorts } from './places.js'
+import { madeMailboxDirectory, optionOf, tellPlaces, tryPorts } from './places.js'
 import { adoptionOf, openHome, queuePlaceOf, serveControlAt, type OpenedHome } from './queue-home.js'
 import { reloads } from './reload.js'
 import { settingsOf, waysOf, type Settings, type Ways } from './settings.js'
@@ -96,6 +96,8 @@ export async function startRelay(
     pages: settings.console.length === 0 ? [] : consolePages(),
   }
   await tryPorts(portsOf(args, settings))
+  const maildir = args.one('maildir')
+  if (maildir !== undefined) await madeMailboxDirectory(maildir)
   if (home.directory !== undefined) {
     await refuseForeignDirectory(home.directory)
     await madeDirectory(home.directory)
