@@ -140,13 +140,22 @@ export function flockByBinding(binding: FlockBinding, descriptor: number): Promi
 export function flockByProgram(descriptor: number, program = 'flock'): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, ['-x', '-n', '3'], { stdio: ['ignore', 'ignore', 'ignore', descriptor] })
-    child.once('error', (error) => reject(unavailable(`${program} cannot be run`, error)))
+    child.once('error', (error) => reject(notRun(program, error)))
     child.once('exit', (code) => {
       if (code === 0) resolve(true)
       else if (code === 1) resolve(false)
       else reject(unavailable(`${program} ended with ${String(code)}`))
     })
   })
+}
+
+/** @param error of spawn. A process that lacks descriptors could not load fs-ext either, so nothing
+ * is to be installed. */
+function notRun(program: string, error: NodeJS.ErrnoException): WaybillError {
+  const { code = error.message } = error
+  return code === 'EMFILE' || code === 'ENFILE'
+    ? diskFailure('lock', program, code, error)
+    : unavailable(`${program} cannot be run (${code})`, error)
 }
 
 const unavailable = (reason: string, cause?: unknown): WaybillError =>

@@ -217,7 +217,10 @@ test('a call that finds no descriptor says so, and has done nothing', async () =
   const program = fileURLToPath(new URL('few-descriptors.mjs', import.meta.url))
   const words = ['-c', 'ulimit -n 64 && exec "$0" "$@"', process.execPath, program, root]
   const { stdout } = await runProgram('/bin/sh', words, { directory: root })
-  expect(JSON.parse(stdout)).toEqual({ answers: ['open EMFILE', 'list EMFILE', 'open EMFILE'], names: [] })
+  expect(JSON.parse(stdout)).toEqual({
+    answers: ['open EMFILE', 'list EMFILE', 'open EMFILE', 'lock EMFILE'],
+    names: [],
+  })
 })
 
 test('a root that cannot be listed or synced is named, too', async () => {

@@ -129,7 +129,8 @@ export interface Known {
 }
 
 const day = 86_400_000
-const expirySoonMs = 14 * day
+/** How long before its end a certificate should have been renewed. */
+export const expirySoonMs: number = 14 * day
 const warnedMs = 3_600_000
 const deadShownMax = 10
 /** Twice what a queue wants free. */

@@ -70,5 +70,7 @@ const connected = (path: string): Promise<Socket | ClientError> =>
     const socket = connect(path)
     socket.once('connect', () => resolve(socket))
     // It stays: until nodemailer listens, an error would end the process.
-    socket.on('error', ({ message }) => resolve(Object.assign(new Error(message), { code: 'ESOCKET' })))
+    socket.on('error', ({ message, code: originalCode }: NodeJS.ErrnoException) =>
+      resolve(Object.assign(new Error(message), { code: 'ESOCKET', originalCode })),
+    )
   })

@@ -20,7 +20,7 @@ import { ConnectionPool } from './connection-pool.js'
 import type { SmtpClient } from './smtp-client.js'
 import type { PhaseTimes } from './phased-connection.js'
 import { phaseTimesOf, type SmtpTransportOptions } from './smtp-out-options.js'
-import { saidBy, siteOfError } from './smtp-outcome.js'
+import { saidBy, siteOfError, troubleOfError, type Trouble } from './smtp-outcome.js'
 import { familiesOf, sourceAddressesOf, sourcesFor, type SourceAddresses } from '../dns/source-addresses.js'
 import type { TlsDemand } from '../tls/tls-policy.js'
 import { demandKey, termsOf, type TlsTerms } from './tls-terms.js'
@@ -81,6 +81,16 @@ const isUnanswered = ({ code, command, response }: ClientError): boolean =>
 
 export const siteOfAbandoned = (): SiteTrouble => siteOfError(abandoned())
 
+/** @returns undefined for a place at a host and port; or why there is none */
+async function ownConnection(place: Place, signal: AbortSignal): Promise<Socket | ClientError | undefined> {
+  const made = signal.aborted ? undefined : await place.connect?.()
+  const connection = made instanceof Socket ? made : undefined
+  if (!signal.aborted && (place.connect === undefined || connection?.destroyed === false)) return connection
+  connection?.destroy()
+  if (signal.aborted) return abandoned()
+  return isError(made) ? made : unanswered()
+}
+
 export class OutSessions {
   readonly #options: SessionOptions
   readonly #silenceTimeoutMs: number
@@ -117,7 +127,7 @@ export class OutSessions {
   }
 
   /** A session for this attempt alone. */
-  async opened(place: Place, attempts: number, signal: AbortSignal): Promise<Session | SiteTrouble> {
+  async opened(place: Place, attempts: number, signal: AbortSignal): Promise<Session | Trouble> {
     const { tls } = place
     if (tls?.level === 'unmet')
       return { kind: 'site', status: '4.7.5', reason: `${place.name}: ${tls.reason}` }
@@ -125,10 +135,10 @@ export class OutSessions {
     const first = await this.#reached(place, terms, terms.way, signal)
     if (!isError(first)) return { client: first, place }
     if (!terms.fallsBack || attempts === 0 || first.code !== 'ETLS')
-      return saidBy(place.name, true, siteOfError(first))
+      return saidBy(place.name, true, troubleOfError(first))
     const second = await this.#reached(place, terms, 'none', signal)
     if (!isError(second)) return { client: second, place }
-    return saidBy(place.name, true, siteOfError(second, `${first.message}; without TLS: `))
+    return saidBy(place.name, true, troubleOfError(second, `${first.message}; without TLS: `))
   }
 
   /** A transaction about this message is over. What the listener throws changes nothing of it:
@@ -210,13 +220,13 @@ export class OutSessions {
     const pool = this.#pool
     const free = await pool.place(keyOf(place))
     if (free !== undefined) return free
-    const made = signal.aborted ? undefined : await place.connect?.()
-    const connection = made instanceof Socket ? made : undefined
-    if (signal.aborted || (place.connect !== undefined && connection?.destroyed !== false)) {
-      connection?.destroy()
+    const connection = await ownConnection(place, signal).catch((error: unknown) => {
       pool.cancel()
-      if (signal.aborted) return abandoned()
-      return isError(made) ? made : unanswered()
+      throw error
+    })
+    if (isError(connection)) {
+      pool.cancel()
+      return connection
     }
     const { host, port, servername } = place
     const clientOptions = {

@@ -25,7 +25,7 @@ import { hasInternationalHeader } from '../mime/international-header.js'
 import { NoSevenBitForm } from '../mime/seven-bit.js'
 import { Sending, type Form } from './message-form.js'
 import type { SmtpClient } from './smtp-client.js'
-import { resultOf, saidBy, siteOfPlaintext } from './smtp-outcome.js'
+import { resultOf, saidBy, siteOfPlaintext, type Trouble } from './smtp-outcome.js'
 import { isClosing, isRefusal } from './smtp-reply.js'
 import { siteOfAbandoned, type OutSessions, type Place, type Session } from './out-sessions.js'
 import type { Transaction } from './transaction.js'
@@ -182,7 +182,7 @@ class SmtpDelivery {
       return { kind: 'deferred', status: '4.3.5', reason: 'this transport cannot fetch data kept elsewhere' }
     }
     const sending = new Sending(request, whole, this.#signer)
-    const troubles: SiteTrouble[] = []
+    const troubles: Trouble[] = []
     const left = [...places]
     let answer: Answer | undefined
     let answerCount = 0
@@ -205,7 +205,7 @@ class SmtpDelivery {
       }
       if (signal.aborted || answer?.maySendElsewhere === false || answerCount === serversMax) break
     }
-    return answer?.result ?? siteOfAll(troubles)
+    return answer?.result ?? troubleOfAll(troubles)
   }
 }
 
@@ -277,15 +277,21 @@ const isWithdrawn = ({ reason }: AbortSignal): boolean =>
 
 const last = (result: DeliveryResult): Answer => ({ result, maySendElsewhere: false })
 
-/** The result if no place had a session. */
-function siteOfAll(troubles: readonly SiteTrouble[]): SiteTrouble {
+/** The result if no place had a session. A site with a server that this machine could not ask is
+ * not known to be in trouble. */
+function troubleOfAll(troubles: readonly Trouble[]): Trouble {
+  const isOurs = troubles.some(({ kind }) => kind === 'deferred')
   const final = troubles.findLast(({ remote }) => remote !== undefined) ?? troubles.at(-1)
   assert(final !== undefined, 'a place where there is no session has a reason')
   if (troubles.length === 1) return final
   const others = troubles
     .filter((trouble) => trouble !== final)
     .map(({ reason, remote }) => reasonText('', reason, remote))
-  return { ...final, reason: others.join('; ') + andLastly + final.reason }
+  return {
+    ...final,
+    kind: isOurs ? 'deferred' : 'site',
+    reason: others.join('; ') + andLastly + final.reason,
+  }
 }
 
 const isPutOff = (result: DeliveryResult): boolean =>

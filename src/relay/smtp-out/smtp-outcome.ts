@@ -64,7 +64,7 @@ function outcomeOfRest({ error, response, dotSent, isCut }: Transaction): Outcom
   // What nodemailer found out before it sent anything.
   if (error.code === 'EMESSAGE') return { kind: 'failed', status: '5.3.4', reason: error.message }
   if (error.code === 'EENVELOPE') return { kind: 'failed', status: '5.1.7', reason: error.message }
-  return siteOfError(error)
+  return troubleOfError(error)
 }
 
 /** A server that wants TLS says so of a session that has to do without, not of its message. RFC
@@ -80,7 +80,30 @@ export function siteOfPlaintext(
   return { kind: 'site', status: '4.7.5', reason: `${why}; without TLS: ${response}` }
 }
 
+/** No session with a server: trouble of its site, or of this machine. */
+export type Trouble = SiteTrouble | (Outcome & { readonly kind: 'deferred' })
+
+/** What this machine lacks for another connection. It says nothing about a server:
+ *    1. the relay may open no more files
+ *    2. connections to three sites fail
+ *    3. each is dead, and its mail waits long after files were closed */
+const lacks: Readonly<Record<string, string>> = {
+  EMFILE: 'this process has too many files open',
+  ENFILE: 'the machine has too many files open',
+  ENOBUFS: 'the machine has no room for another socket',
+  ENOMEM: 'the machine has no memory for another socket',
+  EADDRNOTAVAIL: 'this machine does not have the address, or no free port on it',
+}
+
 /** @param before what is said before it, with the blank behind it */
+export function troubleOfError(error: ClientError, before = ''): Trouble {
+  const lacking = lacks[error.originalCode ?? '']
+  return lacking === undefined || error.response !== undefined
+    ? siteOfError(error, before)
+    : { kind: 'deferred', status: '4.3.0', reason: `${before}${lacking}: ${detailOf(error)}` }
+}
+
+/** @param before as above */
 export function siteOfError(error: ClientError, before = ''): SiteTrouble {
   const { code, response } = error
   const status = statusByCode[code ?? '']

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Transport } from '../../../src/delivery/transport.js'
 import { WaybillError } from '../../../src/errors.js'
 import { localTransport } from '../../../src/relay/smtp-out/smtp-out.js'
@@ -408,4 +408,20 @@ test('a connection of the place itself that was made when the transport was clos
   }, {})
   expect(await deliver(transport)).toMatchObject({ kind: 'site' })
   await expect.poll(() => server.openCount()).toBe(0)
+})
+
+test('a connection of the place itself that cannot be made takes no place in the pool', async () => {
+  const server = await scripted()
+  let isBroken = true
+  const connecting = async (): Promise<Socket> => {
+    if (isBroken) throw new Error('no path to its socket')
+    const socket = connect(server.port, server.host)
+    await once(socket, 'connect')
+    return socket
+  }
+  const transport = localTransport(connecting, { connectionsMax: 1 })
+  onTestFinished(() => transport.close?.())
+  await expect(deliver(transport)).rejects.toThrow('no path to its socket')
+  isBroken = false
+  expect(await deliver(transport)).toMatchObject({ kind: 'delivered' })
 })

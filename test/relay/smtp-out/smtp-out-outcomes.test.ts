@@ -1,5 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { troubleOfError } from '../../../src/relay/smtp-out/smtp-outcome.js'
 import { deliver } from '../request.js'
 import { between, transportOf } from './smtp-out-fixture.js'
 
@@ -343,4 +344,21 @@ test('a port where nobody listens is site trouble that names it', async () => {
     status: '4.4.1',
     reason: expect.stringContaining(`127.0.0.1:${server.port}`) as string,
   })
+})
+
+test.each([
+  ['EMFILE', undefined, 'deferred'],
+  ['ENFILE', undefined, 'deferred'],
+  ['ENOBUFS', undefined, 'deferred'],
+  ['ENOMEM', undefined, 'deferred'],
+  ['ECONNREFUSED', undefined, 'site'],
+  ['ECONNRESET', undefined, 'site'],
+  ['EMFILE', '421 4.3.2 later', 'site'],
+])('connect %s, after the reply %j, is %s', (originalCode, response, kind) => {
+  const error = Object.assign(new Error(`connect ${originalCode}`), {
+    code: 'ESOCKET',
+    originalCode,
+    response,
+  })
+  expect(troubleOfError(error).kind).toBe(kind)
 })

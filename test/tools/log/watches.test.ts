@@ -1,7 +1,9 @@
 /** What the log tells of sites and of limits, with a clock of the test. */
 import { pino, type Logger } from 'pino'
 import { expect, test } from 'vitest'
+import { heldClock } from '../../held-clock.js'
 import type { DestinationSnapshot } from '../../../src/scheduler/scheduler.js'
+import { CertificateWatch } from '../../../tools/commands/log/certificate-watch.js'
 import { LimitWatch } from '../../../tools/commands/log/limit-watch.js'
 import { SiteWatch, sitesMax } from '../../../tools/commands/log/site-watch.js'
 
@@ -146,4 +148,59 @@ test('a limit on what is sent is told once, whatever sites wait for it, and so i
   limits.look(quiet, 5000)
   limits.look(quiet, 6000)
   expect(lines.slice(1)).toMatchObject([{ level: 30, ...what, msg: 'a limit delays no mail any more' }])
+})
+
+test('a certificate has a line for each state that is wrong, when it is read and when the state begins', () => {
+  const { log, lines } = logged()
+  const clock = heldClock()
+  const day = 86_400_000
+  const certificates = new CertificateWatch(log, clock, 14 * day)
+  const said = (): string[] => lines.splice(0).map(({ msg }) => msg)
+  certificates.read(
+    new Map([
+      ['tls-cert', { fromMs: day, untilMs: 60 * day }],
+      ['http-tls-cert', { fromMs: -day, untilMs: 400 * day }],
+    ]),
+  )
+  expect(lines.splice(0)).toEqual([
+    {
+      level: 40,
+      option: 'tls-cert',
+      validFrom: '1970-01-02T00:00:00Z',
+      msg: 'the certificate is not valid yet',
+    },
+  ])
+  clock.advance(46 * day - 1)
+  expect(said()).toEqual([])
+  clock.advance(1)
+  expect(said()).toEqual(['the certificate expires soon'])
+  clock.advance(14 * day)
+  expect(lines.splice(0)).toEqual([
+    {
+      level: 40,
+      option: 'tls-cert',
+      expiredAt: '1970-03-02T00:00:00Z',
+      msg: 'the certificate has expired',
+    },
+  ])
+  clock.advance(30 * day)
+  expect(said()).toEqual([])
+  certificates.read(new Map([['tls-cert', { fromMs: 0, untilMs: 60 * day }]]))
+  expect(said()).toEqual(['the certificate has expired'])
+  certificates.read(new Map([['tls-cert', { fromMs: 0, untilMs: 400 * day }]]))
+  expect(said()).toEqual([])
+  certificates.stop()
+  expect(clock.runningCount).toBe(0)
+})
+
+test('a wall clock that is set shows within an hour that a certificate has expired', () => {
+  const { log, lines } = logged()
+  const clock = heldClock()
+  let aheadMs = 0
+  const wallMs = (): number => clock.wallMs() + aheadMs
+  const certificates = new CertificateWatch(log, { ...clock, wallMs }, 1000)
+  certificates.read(new Map([['tls-cert', { fromMs: 0, untilMs: 1e12 }]]))
+  aheadMs = 2e12
+  clock.advance(3_600_000)
+  expect(lines.map(({ msg }) => msg)).toEqual(['the certificate has expired'])
 })

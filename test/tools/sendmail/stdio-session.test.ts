@@ -1,6 +1,7 @@
 /** The end of the input of `sendmail -bs`, before servers that hear it and others. */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { PassThrough, Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { sessionOver } from '../../../tools/commands/sendmail/stdio-session.js'
 import { listen, memoryQueue } from '../../relay/smtp-in/smtp-in-fixture.js'
@@ -17,7 +18,9 @@ async function session(
   const socket: Socket = connect(port, '127.0.0.1')
   const beganMs = performance.now()
   const isWhole = await sessionOver(socket, Readable.from([input]), output, hearsEnd)
-  return { said: String(output.read()), tookMs: performance.now() - beganMs, isWhole }
+  const tookMs = performance.now() - beganMs
+  output.end()
+  return { said: await text(output), tookMs, isWhole }
 }
 
 test('a message that was not ended is none, and nothing is waited for', async () => {

@@ -65,9 +65,16 @@ test.each([24, 32, 48])('with %i file descriptors it says so, without a trace', 
 })
 
 test('SIGHUP is listened to before anything is loaded', async () => {
-  const preload = `process.on('newListener', (name) => name === 'SIGHUP' && process.stderr.write('heard\\n'))`
-  const words = [process.execPath, '--import', `data:text/javascript,${preload}`, waybillPath, 'serve']
-  const command = 'ulimit -n 24; exec "$0" "$@"'
+  // From then on no file can be opened.
+  const preload = `import { openSync } from 'node:fs'
+    process.on('newListener', (name) => {
+      if (name !== 'SIGHUP') return
+      process.stderr.write('heard\\n')
+      try { for (;;) openSync('/dev/null') } catch {}
+    })`
+  const preloadUrl = `data:text/javascript,${encodeURIComponent(preload)}`
+  const words = [process.execPath, '--import', preloadUrl, waybillPath, 'serve']
+  const command = 'ulimit -n 64; exec "$0" "$@"'
   const { stderr } = await runProgram('sh', ['-c', command, ...words], { directory })
   expect(stderr).toMatch(/^heard\nwaybill: it cannot be loaded: EMFILE/)
 })
@@ -190,6 +197,18 @@ test('a directory that cannot be made is told at once, with the reason', async (
     stdout: '',
     stderr: expect.stringMatching(/^waybill: ENOENT: [^\n]*'\/proc\/none'\n$/) as string,
   })
+})
+
+test.each([
+  ['file/mail', 'ENOTDIR'],
+  ['/proc/none/mail', 'ENOENT'],
+])('a directory of mailboxes that cannot be made is told at once: %s', async (maildir, code) => {
+  await writeFile(join(directory, 'file'), '')
+  const args = [waybillPath, 'serve', '--listen', '127.0.0.1:0', '--maildir', maildir]
+  const ended = await runProgram('timeout', ['10', process.execPath, ...args], { directory })
+  expect(ended).toMatchObject({ exitCode: 1, stdout: '' })
+  expect(ended.stderr).toMatch(new RegExp(`^waybill: --maildir ${maildir}: ${code}: [^\n]*\n$`))
+  expect(await readdir(directory)).toEqual(['file'])
 })
 
 const isRoot = process.getuid?.() === 0

@@ -21,7 +21,8 @@ import { formatEndpoint, parseEndpoint, type Endpoint } from '../cli/values.js'
 import { versionText } from '../cli/version.js'
 import { atAddresses } from './places.js'
 import type { LastReload } from './reload.js'
-import { certificateIn, expiryMsOf, fileTextOf } from './secrets.js'
+import type { Validity } from '../log/certificate-watch.js'
+import { certificateIn, expiryMsOf, fileTextOf, validityOf } from './secrets.js'
 
 /** What files say, read again at a reload. */
 export interface HttpTables {
@@ -91,6 +92,14 @@ export function factsOf(
 export function firstExpiryOf({ clients, http }: Certificates): number | undefined {
   const expiries = [clients.tls, http.tls].flatMap((tls) => (tls === undefined ? [] : [expiryMsOf(tls)]))
   return expiries.length === 0 ? undefined : Math.min(...expiries)
+}
+
+/** When they are valid, by the option that names each one's file. */
+export function validitiesOf({ clients: { tls }, http }: Certificates): Map<string, Validity> {
+  const validities = new Map<string, Validity>()
+  if (tls !== undefined) validities.set('tls-cert', validityOf(tls))
+  if (http.isOwn && http.tls !== undefined) validities.set('http-tls-cert', validityOf(http.tls))
+  return validities
 }
 
 interface Certificates {

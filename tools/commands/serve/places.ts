@@ -7,8 +7,10 @@ import { lookup } from 'node:dns/promises'
 import { stat } from 'node:fs/promises'
 import { createServer, isIP, isIPv6, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { resolve } from 'node:path'
 import type { Logger } from 'pino'
 import { isError } from '../../../src/base/realms.js'
+import { madeDirectory } from '../../../src/disk/names.js'
 import { listening, type HowToListen } from '../../../src/relay/listening.js'
 import type { Place } from '../../../src/relay/smtp-in/session-server.js'
 import { lineOf, UsageError } from '../cli/command.js'
@@ -29,6 +31,18 @@ export async function checkDirectory(option: string, path: string): Promise<void
   const found = await stat(path).catch(() => undefined)
   if (found !== undefined && !found.isDirectory())
     throw new UsageError(`--${option}: ${path} is no directory`)
+}
+
+/** Makes the directory of mailboxes, as the first delivery would.
+ * @throws Error with option, place and reason, where each delivery would fail */
+export async function madeMailboxDirectory(path: string): Promise<void> {
+  try {
+    await madeDirectory(resolve(path))
+    // What is below it can be reached.
+    await stat(`${path}/.`)
+  } catch (error) {
+    throw new Error(`--maildir ${path}: ${lineOf(error)}`, { cause: error })
+  }
 }
 
 type AddressesOf = (name: string) => Promise<readonly string[]>

@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/base/clock.js'
 import { Conversations } from '../../../src/delivery/conversation.js'
 import { madeDirectory } from '../../../src/disk/names.js'
 import { Figures } from '../../../src/http/figures/figures.js'
-import type { RelayFacts } from '../../../src/http/figures/problems.js'
+import { expirySoonMs, type RelayFacts } from '../../../src/http/figures/problems.js'
 import type { QueuePlace } from '../../../src/http/figures/queues.js'
 import {
   isWaybillError,
@@ -36,6 +36,7 @@ import { formatEndpoint, type Endpoint } from '../cli/values.js'
 import { versionText } from '../cli/version.js'
 import { withAliases, withBcc, withEtrn, withHold, withInFlowDelay, type RelayDoor } from '../door/door.js'
 import { Retirement } from '../door/retirement.js'
+import { CertificateWatch } from '../log/certificate-watch.js'
 import { descriptorSink, LogLines } from '../log/log-lines.js'
 import {
   clientWitness,
@@ -64,9 +65,9 @@ import {
   routeOf,
   sourcesOf,
 } from './delivery.js'
-import { factsOf, firstExpiryOf, loadHttp, type RelayHttp } from './http.js'
+import { factsOf, firstExpiryOf, loadHttp, validitiesOf, type RelayHttp } from './http.js'
 import { answerForMetrics, loadMetrics, type RelayMetrics } from './metrics.js'
-import { optionOf, tellPlaces, tryPorts } from './places.js'
+import { madeMailboxDirectory, optionOf, tellPlaces, tryPorts } from './places.js'
 import { adoptionOf, openHome, queuePlaceOf, serveControlAt, type OpenedHome } from './queue-home.js'
 import { reloads } from './reload.js'
 import { settingsOf, waysOf, type Settings, type Ways } from './settings.js'
@@ -95,6 +96,8 @@ export async function startRelay(
     pages: settings.console.length === 0 ? [] : consolePages(),
   }
   await tryPorts(portsOf(args, settings))
+  const maildir = args.one('maildir')
+  if (maildir !== undefined) await madeMailboxDirectory(maildir)
   if (home.directory !== undefined) {
     await refuseForeignDirectory(home.directory)
     await madeDirectory(home.directory)
@@ -238,6 +241,7 @@ class Relay {
   readonly #watched: RelayHttp | Figures
   readonly #retirement: Retirement
   readonly #stopping: Stopping
+  readonly #certificates: CertificateWatch
   readonly #shares: Shares
   /** Of mail from operators. */
   readonly #operatorEntry: RelayDoor
@@ -276,6 +280,7 @@ class Relay {
     this.#figuresOf = (watched) =>
       new Figures(watched, { clock: systemClock, version: versionText(), hostname, facts })
     this.#watched = this.#http ?? this.#figuresOf(queue)
+    this.#certificates = new CertificateWatch(log, systemClock, expirySoonMs)
     this.#tellBegin()
     this.#retirement = new Retirement(log)
     const door = this.#doorOf(queue, log)
@@ -296,6 +301,7 @@ class Relay {
     await this.#serveOrders(options)
     const pickup = await this.#maildrop()
     this.#stopping.beforeThat(() => pickup?.stop())
+    this.#stopping.beforeThat(() => this.#certificates.stop())
     if (webhook !== undefined) {
       const secret = (): readonly string[] => (this.#ways.said.tables.webhook ?? webhook).secret
       postToWebhook(this.#queue, webhook, secret, this.#webhookState, log)
@@ -345,6 +351,7 @@ class Relay {
     if (direct && !/[.:]/.test(hostname))
       log.warn({ hostname }, 'many servers refuse mail from a host without a domain: --hostname sets it')
     tellTables(args, tables, log, 'read')
+    this.#certificates.read(validitiesOf(tables))
     if (tables.policy !== undefined) tellIdleClauses(args, tables.policy, names, log)
     if (isFrozen) log.warn('--freeze: nothing is delivered')
     void tellProofs(args, tables.tlsPolicy, log)
@@ -490,6 +497,7 @@ class Relay {
       tellIdleClauses(args, policy, next.names, log)
       tellMissingLanes(policy, ways.retry, log)
     }
+    this.#certificates.read(validitiesOf(next.tables))
     void tellProofs(args, tlsPolicy, log)
   }
 }

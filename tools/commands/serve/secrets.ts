@@ -12,6 +12,7 @@ import { relayDomainsIn, type RelayDomains } from '../../../src/relay/tables/rel
 import { sendersIn, type Senders } from '../../../src/relay/tables/senders.js'
 import { usersIn, type Users } from '../../../src/relay/tables/users.js'
 import { flagOf, lineOf, UsageError, type Arguments } from '../cli/command.js'
+import type { Validity } from '../log/certificate-watch.js'
 import { givenFile } from '../text/given-file.js'
 import { parseCount, parseDelimiters, parseEndpoint } from '../cli/values.js'
 
@@ -78,12 +79,17 @@ export async function certificateIn(
 
 /** Of the first one, which is the server's own, milliseconds since 1970.
  * @throws Error when it is none, or its time is none */
-export function expiryMsOf({ cert }: Certificate): number {
-  const { validTo } = new X509Certificate(cert)
-  const expiryMs = Date.parse(validTo)
+export function expiryMsOf(certificate: Certificate): number {
+  return validityOf(certificate).untilMs
+}
+
+/** As `expiryMsOf`. */
+export function validityOf({ cert }: Certificate): Validity {
+  const { validFrom, validTo } = new X509Certificate(cert)
+  const untilMs = Date.parse(validTo)
   // OpenSSL takes such a certificate for one.
-  if (Number.isNaN(expiryMs)) throw new Error(`it ends at no time: ${validTo}`)
-  return expiryMs
+  if (Number.isNaN(untilMs)) throw new Error(`it ends at no time: ${validTo}`)
+  return { fromMs: Date.parse(validFrom), untilMs }
 }
 
 /** @returns the users in the file of `--auth` @throws UsageError, WaybillError OPTION_INVALID */

@@ -172,9 +172,6 @@ export function tellTables(
 ): readonly ReloadedFile[] {
   const files = filesOf(args, tables)
   if (files.length > 0 || message === 'reloaded') log.info({ files }, message)
-  const { tls } = tables.clients
-  if (tls !== undefined && expiryMsOf(tls) <= Date.now())
-    log.warn({ expiredAt: dateOf(expiryMsOf(tls)) }, 'the certificate has expired')
   for (const key of tables.dkim.weak) log.warn(key, 'an RSA key under 2048 bits is no key to some receivers')
   const secrets = [
     ...['tls-key', 'auth', 'relay-auth', 'webhook-secret', 'http-tokens', 'http-tls-key'].flatMap(
