@@ -175,6 +175,8 @@ export class Outcomes {
     if (this.#from >= this.#options.journal.durableEnd) return
     this.#copying = this.#copyAll(this.#kept).finally(() => {
       this.#copying = undefined
+      // More may have become durable since it saw the end.
+      this.copy()
     })
     this.#options.run(this.#copying)
   }
