@@ -1,7 +1,6 @@
 /** All errors on one page.
  * An operating error has a stable `code` (match on it, not on the class or the text), a place, and
  * the SMTP reply for a waiting client. A programmer error is an InvariantError. */
-
 export interface SmtpReply {
   readonly code: number
   readonly enhanced: string
@@ -166,6 +165,10 @@ export class WaybillError extends Error {
   }
 }
 
+/** The same in all copies of this module in a process. */
+const brand = Symbol.for('waybill.error')
+Object.defineProperty(WaybillError.prototype, brand, { value: true })
+
 /** The message of an error that has crossed a thread or a socket names its place already. */
 function withPlace(reason: string, place: Place): string {
   const where = Object.entries(place)
@@ -175,6 +178,11 @@ function withPlace(reason: string, place: Place): string {
   return where === '' || reason.endsWith(` (${where})`) ? reason : `${reason} (${where})`
 }
 
+/** An error of another copy of this module, too: a queue that a development server keeps in
+ * `globalThis` outlives the module that opened it. */
+const isOurs = (error: unknown): error is WaybillError =>
+  typeof error === 'object' && error !== null && brand in error
+
 /** Is it one of ours? */
 export function isWaybillError(error: unknown): error is WaybillError
 /** Is it one of this code? */
@@ -183,5 +191,5 @@ export function isWaybillError<Code extends ErrorCode>(
   code: Code,
 ): error is WaybillError & { readonly code: Code }
 export function isWaybillError(error: unknown, code?: ErrorCode): boolean {
-  return error instanceof WaybillError && (code === undefined || error.code === code)
+  return isOurs(error) && (code === undefined || error.code === code)
 }

@@ -92,7 +92,7 @@ export class Queue extends Listenable {
     const history = historyOf({
       disk: options.disk,
       clock,
-      outcomeBatches: (request) => this.outcomeBatches(request),
+      queue: this,
       isOver: () => life.isOver,
       warn: (warning) => events.emit('warning', warning),
     })

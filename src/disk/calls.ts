@@ -4,8 +4,8 @@
  * releases what is held only after the last answer; until then new calls reject, and so do the
  * ones under way. */
 import type { NoParamCallback } from 'node:fs'
-import { isWaybillError } from '../errors.js'
-import { abandonedFailure, diskFailure } from './failure.js'
+import { isWaybillError, type WaybillError } from '../errors.js'
+import { abandonedFailure, accessDenied, diskFailure } from './failure.js'
 
 export type Answer<T> = (error: NodeJS.ErrnoException | null, value?: T) => void
 
@@ -27,19 +27,21 @@ export class Calls {
     const path = isRoot ? this.#root : pathInDisk
     if (this.#abandoned) return Promise.reject(abandonedFailure(operation, path))
     this.#underWay++
+    const failure = (errno: string | undefined, cause: unknown): WaybillError =>
+      diskFailure(operation, path, errno, cause, isRoot ? undefined : this.#root)
     return new Promise<T>((resolve, reject) => {
       try {
         begin((error, value) => {
           if (this.#abandoned) reject(abandonedFailure(operation, path))
           else if (isWaybillError(error)) reject(error)
-          else if (error)
-            reject(diskFailure(operation, path, error.code, error, isRoot ? undefined : this.#root))
+          else if (error) reject(failure(error.code, error))
           else resolve(value as T)
           this.#ended()
         })
       } catch (error) {
-        // Not a call: Node has refused its arguments.
-        reject(error)
+        // Not a call: Node has refused its arguments, or its permission model has refused it.
+        const isRefused = (error as Partial<NodeJS.ErrnoException> | null)?.code === accessDenied
+        reject(isRefused ? failure(accessDenied, error) : error)
         this.#ended()
       }
     })

@@ -6,8 +6,11 @@ import { isError } from '../base/realms.js'
 import { isWaybillError, WaybillError } from '../errors.js'
 
 const noRoom: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT'])
+/** What Node's own permission model says. */
+export const accessDenied = 'ERR_ACCESS_DENIED'
 /** Errors that an operator can do something about. */
 const reasons: Readonly<Record<string, string>> = {
+  [accessDenied]: "Node's permission model (--permission) forbids it",
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',

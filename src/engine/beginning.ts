@@ -248,6 +248,7 @@ export class Beginning {
         spoolHead: (number) => spool.read(number, headBytes),
         run: (work) => this.#life.run(work),
         onAcknowledged: () => this.#engine?.checkpointer.wantAgain(),
+        onCaughtUp: () => this.#life.run(this.#engine!.checkpointer.now()),
       },
       checkpoint.outcomes,
     )

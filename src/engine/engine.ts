@@ -4,6 +4,7 @@
  * message poison (too many recoveries found it without progress), is the queue idle. */
 import type { ActiveMessage } from '../active/active-message.js'
 import { nowhere, type Position } from '../base/position.js'
+import { ignoreFullDisk } from '../disk/failure.js'
 import type { SegmentFiles } from '../log/segment-files.js'
 import { Accept } from './accept/accept.js'
 import { Checkpointer } from './checkpoint/checkpointer.js'
@@ -183,6 +184,10 @@ export class Engine {
       await life.orEnd(this.checkpointer.now())
       await life.orEnd(this.intake.idle())
     }
+    // Programs that are started for each mail end here: the next one has less to read.
+    const { underWay } = this.checkpointer
+    if (underWay !== undefined)
+      await this.#unlessFull(underWay, 'a checkpoint').catch((error: unknown) => ignoreFullDisk(error))
     await this.allDurable()
   }
 
@@ -253,10 +258,13 @@ export class Engine {
     const startedAt = options.clock.monotonicMs()
     const { cutBytes } = this.#facts
     this.#parts.journal.releaseLastSpare()
+    const { keys, outcomes } = this.#parts
+    // Meanwhile outcomes are copied from what the recovery reads: its checkpoint can say so.
+    const outcomesRestored = outcomes.restore()
+    if (outcomesRestored !== undefined) life.run(outcomesRestored)
     const recoveredState = this.#recoveredState ?? (await this.#readState())
     this.#recoveredState = undefined
-    const { keys, outcomes } = this.#parts
-    for (const restored of [keys.restore(recoveredState.keyed), outcomes.restore()])
+    for (const restored of [keys.restore(recoveredState.keyed), outcomesRestored])
       if (restored !== undefined) await restored
     const roomChange = (): Promise<void> => this.reclaim.roomChange()
     const { messages, unread } = await recover(this.#parts, this.#facts, recoveredState, roomChange)

@@ -6,7 +6,7 @@ import type { Timer } from '../base/clock.js'
 import { pause } from '../base/clock.js'
 import { checkOptionNames, integerOption } from '../base/options.js'
 import type { Disk } from '../disk/disk.js'
-import type { OutcomeBatchesRequest, OutcomeGap } from '../engine/outcomes/consume.js'
+import { lastNumberOf, type OutcomeBatchesRequest, type OutcomeGap } from '../engine/outcomes/consume.js'
 import type { LifeClock } from '../engine/life/life.js'
 import { nowOf } from '../engine/settle/message-age.js'
 import { isWaybillError, type ErrorCode } from '../errors.js'
@@ -42,9 +42,10 @@ export interface HistoryParts {
   readonly disk: Disk
   /** It stops with the life of the queue. */
   readonly clock: LifeClock
-  readonly outcomeBatches: (
-    request: OutcomeBatchesRequest,
-  ) => AsyncIterable<readonly (QueueOutcome | OutcomeGap)[]>
+  readonly queue: {
+    outcomeBatches(request: OutcomeBatchesRequest): AsyncIterable<readonly (QueueOutcome | OutcomeGap)[]>
+    acknowledge(consumer: string, number: number): Promise<boolean>
+  }
   readonly isOver: () => boolean
   readonly warn: (warning: { readonly code: ErrorCode; readonly message: string }) => void
 }
@@ -66,11 +67,14 @@ export class History {
 
   async run(): Promise<void> {
     this.#trimLater()
-    const { outcomeBatches, isOver, clock } = this.#parts
+    const { queue, isOver, clock } = this.#parts
+    const request = { consumer: historyConsumer, max: batchMax, acknowledges: true }
     while (!isOver()) {
       try {
-        for await (const batch of outcomeBatches({ consumer: historyConsumer, max: batchMax })) {
+        for await (const batch of queue.outcomeBatches(request)) {
           await this.#inTurn(() => this.#writer.append(batch, nowOf(clock)))
+          // Not behind the pause: a life may end in it.
+          await queue.acknowledge(historyConsumer, lastNumberOf(batch.at(-1)!))
           if (batch.length < batchMax) await pause(clock, gatherMs, undefined)
         }
         return

@@ -28,7 +28,7 @@ export interface WebhookOptions {
   readonly consumer?: string | undefined
   /** Outcomes of one request at the most, 1 … 1000. Default 100. */
   readonly batchMax?: number | undefined
-  /** How long an answer is waited for, milliseconds, 1 … 86 400 000. Default 15 000. */
+  /** How long an answer is waited for, milliseconds, 1 … 300 000. Default 15 000. */
   readonly timeoutMs?: number | undefined
   /** Wait before the first repetition, milliseconds, 1 … 86 400 000; it doubles up to five minutes.
    * Default 1000. */
@@ -65,6 +65,8 @@ export interface WebhookBody {
 }
 
 const retryMsMax = 300_000
+/** `fetch` itself waits no longer for an answer. */
+const timeoutMsMax = 300_000
 const secretPattern = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 
 /** Posts until the signal is aborted, or this life of the queue is over.
@@ -218,7 +220,7 @@ function checked(options: WebhookOptions) {
     kinds: new Set(options.kinds ?? outcomeKinds),
     tags: options.tags === undefined ? undefined : new Set(options.tags),
     batchMax: integerOption('batchMax', options.batchMax ?? 100, 1, 1000),
-    timeoutMs: integerOption('timeoutMs', options.timeoutMs ?? 15_000, 1, waitMsMax),
+    timeoutMs: integerOption('timeoutMs', options.timeoutMs ?? 15_000, 1, timeoutMsMax),
     retryMs: integerOption('retryMs', options.retryMs ?? 1000, 1, waitMsMax),
   }
 }

@@ -36,6 +36,16 @@ test('a call that could not begin is not under way: what is abandoned behind it 
   expect(released).toBe(1)
 })
 
+test('a call that the permission model of Node refuses before it begins is a call of the disk', async () => {
+  const begin = (): void => {
+    throw Object.assign(new Error('Access to this API has been restricted.'), { code: 'ERR_ACCESS_DENIED' })
+  }
+  await expect(new Calls('/queue').run('makeDirectory', '', begin)).rejects.toMatchObject({
+    code: 'DISK_FAILED',
+    message: expect.stringMatching(/permission model \(--permission\) forbids it \(path \/queue,/) as string,
+  })
+})
+
 /** A disk that answers when told to. */
 class HeldCalls extends Calls {
   readonly operations: string[] = []

@@ -92,6 +92,25 @@ test('pages are in order, and an entry that was written again is found once', as
   })
 })
 
+test('lives that end before their next checkpoint write few outcomes again', async () => {
+  await simulated(async (stage) => {
+    const lives = 5
+    let lineCount = 0
+    for (let life = 0; life < lives; life++) {
+      await stage.open({ ...withHistory(), checkpointIntervalMs: 600_000 })
+      await stage.until('outcomes are kept', () => stage.queue.consumers().length === 1)
+      const { id } = await stage.queue.submit(submission(['a@b.test']))
+      await ended(stage, id)
+      await stage.queue.idle()
+    }
+    for (const path of filesOf(stage).filter((name) => name.endsWith('.jsonl')))
+      lineCount += stage.disk!.image.bytes(path).toString().match(/^\{/gm)?.length ?? 0
+    const outcomeCount = stage.queue.consumers()[0]!.last
+    expect(outcomeCount).toBe(3 * lives)
+    expect(lineCount).toBeLessThanOrEqual(2 * outcomeCount)
+  })
+})
+
 test('files go when they are too old, whole, and the log keeps nothing for a history that ended', async () => {
   await simulated(async (stage) => {
     await stage.open(withHistory({ retentionMs: 3_600_000 }))

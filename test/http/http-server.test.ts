@@ -262,6 +262,30 @@ test('a submission that is repeated with its key makes no second message', async
   expect(third!.id).not.toBe(first!.id)
 })
 
+test('a key in UTF-8 is the one that a program in the same process gives', async () => {
+  const stage = await httpStage()
+  const idempotencyKey = 'schlüssel-€'
+  const recipients = ['c@example.net']
+  const { id } = await stage.queue.submit({ sender: '', recipients, data: 'x\r\n', idempotencyKey })
+  const response = await stage.ask('submit', '/v1/messages', {
+    method: 'POST',
+    body: JSON.stringify({ from: 'ada@example.org', to: recipients, text: 'x' }),
+    headers: {
+      'content-type': 'application/json',
+      'idempotency-key': Buffer.from(idempotencyKey).toString('latin1'),
+    },
+  })
+  expect(await response.json()).toEqual({ id, isDuplicate: true })
+})
+
+test('a second Content-Type is refused', async () => {
+  const stage = await httpStage()
+  const headers = { 'content-type': 'text/html' }
+  const mail = { from: 'ada@example.org', to: 'c@example.net', text: '<p>x</p>', headers }
+  const response = await stage.post('submit', '/v1/messages', mail)
+  expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('no Content-Type')])
+})
+
 test('the trace of a request goes on with its message, and one that is malformed does no harm', async () => {
   const traced: unknown[] = []
   const hear = (message: unknown): void => void traced.push((message as AttemptTrace).traceparent)

@@ -208,6 +208,12 @@ test('a receiver that never answers delays no mail, and gets all of it in the ne
   })
 })
 
+test('an answer is not waited for longer than fetch waits', async () => {
+  const queue = { outcomeBatches: () => expect.unreachable() }
+  const options = { url: 'http://127.0.0.1:9/', secret: `whsec_${'A'.repeat(40)}`, timeoutMs: 300_001 }
+  expect(await codeOf(postOutcomes(queue, options))).toBe('OPTION_INVALID')
+})
+
 test('a receiver whose requests have a bound gets fewer outcomes at once, each once and in order', async () => {
   await real(async (stage) => {
     await stage.open()

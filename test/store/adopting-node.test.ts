@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
-import { fixedRetry, openQueue, type QueueOptions } from '../../src/index.js'
+import { fixedRetry, openQueue, type Queue, type QueueOptions } from '../../src/index.js'
 import { initStore } from '../../src/store/open-store.js'
 import { storePlaceOf } from '../../src/store/store-url.js'
 import { Adoption } from '../../tools/commands/store/adoption.js'
@@ -62,6 +62,32 @@ describe.skipIf(missing !== undefined)(
       const first = await lookers()
       await sleep(7000)
       expect(await lookers()).toBe(first)
+    })
+
+    test('gives a queue back that it cannot look after, and adopts it again', async () => {
+      const urlOf = (queue: string): string => `${servers!.url}?safety=assumed&ttl=1s&queue=${queue}`
+      for (const name of ['d', 'e'])
+        await initStore(storePlaceOf(urlOf(name)), { name, quotaBytes: undefined }, systemClock)
+      const gone = await openQueue(urlOf('e'), options)
+      gone.crash()
+      const adopted: Queue[] = []
+      const adoption = new Adoption({
+        url: urlOf('d'),
+        queue: 'd',
+        node: 'd',
+        ttlMs: 1000,
+        options,
+        log: pino({ level: 'silent' }),
+        onAdopted: (queue) => {
+          if (adopted.push(queue) === 1) throw new Error('no socket for it')
+        },
+      })
+      onTestFinished(() => adoption.stop())
+      void adoption.run()
+      await expect
+        .poll(() => adopted.map(({ isCrashed }) => isCrashed), { timeout: 30_000 })
+        .toEqual([true, false])
+      adopted[1]!.crash()
     })
 
     test('tells the problems and the numbers of a queue while it has adopted it', async () => {

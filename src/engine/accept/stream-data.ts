@@ -1,9 +1,12 @@
 /** Data that is submitted as a stream. */
 import type { Readable } from 'node:stream'
 
-/** Is it a Readable, of any implementation? */
+/** Is it a Readable, of any implementation? A Writable, such as `process.stdout`, has a `pipe`. */
 export const isReadable = (data: unknown): data is Readable =>
-  typeof data === 'object' && data !== null && typeof (data as Readable).pipe === 'function'
+  typeof data === 'object' &&
+  data !== null &&
+  typeof (data as Readable).pipe === 'function' &&
+  typeof (data as Readable)[Symbol.asyncIterator] === 'function'
 
 /** Is it a request of an HTTP server? This room does not load `node:http`. */
 const isRequest = (stream: Readable): boolean =>

@@ -89,6 +89,11 @@ export class Checkpointer {
     this.want()
   }
 
+  /** The last one that is asked for now; undefined: none is under way. */
+  get underWay(): Promise<void> | undefined {
+    return this.#next ?? this.#underWay
+  }
+
   /** A checkpoint that is captured after this call; settles when it is durable. */
   now(): Promise<void> {
     if (!this.#running) return Promise.resolve()

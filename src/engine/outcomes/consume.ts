@@ -39,6 +39,10 @@ export interface OutcomeGap {
   readonly to: number
 }
 
+/** What a consumer acknowledges when it is done with the item. */
+export const lastNumberOf = (item: QueueOutcome | OutcomeGap): number =>
+  item.kind === 'gap' ? item.to : item.number
+
 export interface OutcomeBatchesRequest extends OutcomesRequest {
   /** The most items of a batch, 1 … 1000. Default 100. */
   readonly max?: number | undefined
@@ -272,7 +276,7 @@ class Reading {
 
   done(item: QueueOutcome | OutcomeGap): void {
     if (this.#acknowledges) return
-    this.#outcomes.acknowledge(this.#consumer, item.kind === 'gap' ? item.to : item.number)
+    this.#outcomes.acknowledge(this.#consumer, lastNumberOf(item))
   }
 
   end(): void {

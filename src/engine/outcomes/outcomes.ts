@@ -17,8 +17,10 @@ import { SideLog, type SideLogOptions } from '../side-logs/side-log.js'
 import { KeptOutcomes, type OutcomeRecord } from './kept-outcomes.js'
 import { JournalOutcomes, type JournalOutcome } from './journal-outcomes.js'
 
-/** Outcomes that are copied in one step. */
+/** Outcomes that are copied in one step, and how much of the journal is read for them: a checkpoint
+ * says what whole steps have copied. */
 const copiedMax = 1000
+const stepBytesMax = 1 << 20
 
 export interface OutcomesOptions extends SideLogOptions {
   readonly journal: Pick<Journal, 'read' | 'durableEnd' | 'end'>
@@ -29,6 +31,9 @@ export interface OutcomesOptions extends SideLogOptions {
   readonly run: (work: Promise<unknown>) => void
   /** There is more for a checkpoint to say. */
   readonly onAcknowledged: () => void
+  /** What earlier lives had left is copied, or a consumer is done with it: the next life need not
+   * begin there. */
+  readonly onCaughtUp: () => void
 }
 
 export interface Consumer {
@@ -45,12 +50,18 @@ export class Outcomes {
   readonly #options: OutcomesOptions
   readonly #checkpointed: OutcomePositions | undefined
   readonly #consumers = new Set<Consumer>()
+  /** Those that go on where the life before stood. */
+  readonly #late = new Set<Consumer>()
   readonly #fromJournal = new JournalOutcomes()
   /** The first frame of the journal that is not copied, and how many of its outcomes are. */
   #from: Position
   #skip: number
   /** Of the last outcome. */
   #number: number
+  /** Where earlier lives have ended in the journal, until that is copied; and the last outcome of
+   * theirs, from then on. */
+  #leftEnd: Position | undefined
+  #leftNumber = Infinity
   #kept: KeptOutcomes | undefined
   readonly #side: SideLog
   #copying: Promise<void> | undefined
@@ -67,8 +78,11 @@ export class Outcomes {
     this.#from = checkpointed?.from ?? nowhere
     this.#skip = checkpointed?.skip ?? 0
     this.#number = checkpointed?.number ?? 0
-    for (const { name, cursor } of checkpointed?.consumers ?? [])
-      this.#consumers.add({ name, cursor, isReading: false, isKept: true })
+    for (const { name, cursor } of checkpointed?.consumers ?? []) {
+      const consumer = { name, cursor, isReading: false, isKept: true }
+      this.#consumers.add(consumer)
+      this.#late.add(consumer)
+    }
   }
 
   /** undefined: nobody has consumed outcomes. */
@@ -152,6 +166,7 @@ export class Outcomes {
     if (number <= consumer.cursor) return
     consumer.cursor = number
     this.#options.onAcknowledged()
+    if (number >= this.#leftNumber && this.#late.delete(consumer)) this.#options.onCaughtUp()
   }
 
   /** The journal may have more that is durable, or the log room. */
@@ -160,6 +175,8 @@ export class Outcomes {
     if (this.#from >= this.#options.journal.durableEnd) return
     this.#copying = this.#copyAll(this.#kept).finally(() => {
       this.#copying = undefined
+      // More may have become durable since it saw the end.
+      this.copy()
     })
     this.#options.run(this.#copying)
   }
@@ -222,7 +239,17 @@ export class Outcomes {
       this.#from = next
       this.#skip = 0
       this.wake()
+      if (this.#leftEnd !== undefined && next >= this.#leftEnd) this.#leftIsCopied()
     }
+  }
+
+  /** Lives that end before their next checkpoint would keep the journal of all of them, and give
+   * their consumers everything again. */
+  #leftIsCopied(): void {
+    this.#leftEnd = undefined
+    this.#leftNumber = this.#number
+    for (const consumer of this.#late) if (consumer.cursor >= this.#number) this.#late.delete(consumer)
+    this.#options.onCaughtUp()
   }
 
   async #readJournal(): Promise<{ outcomes: JournalOutcome[]; next: Position }> {
@@ -239,7 +266,8 @@ export class Outcomes {
           payload: payloadAt(window, at),
         }
         this.#fromJournal.of(frame, outcomes)
-        return outcomes.length >= copiedMax && !this.#fromJournal.isPending
+        const isStep = outcomes.length >= copiedMax || place - this.#from >= stepBytesMax
+        return isStep && !this.#fromJournal.isPending
       })
       this.#fromJournal.end(outcomes)
       return { outcomes, next }
@@ -277,6 +305,7 @@ export class Outcomes {
   async #reopen({ floor, end }: OutcomePositions): Promise<void> {
     const isWhole = await this.#side.reopen(end)
     this.#kept = new KeptOutcomes(this.#side.log!, isWhole ? floor : undefined)
+    this.#leftEnd = this.#options.journal.durableEnd
     this.copy()
   }
 }

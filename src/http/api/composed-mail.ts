@@ -70,6 +70,7 @@ export interface MailParts extends Terms {
   readonly cc?: Mailboxes
   readonly bcc?: Mailboxes
   readonly replyTo?: Mailboxes
+  readonly headers?: Readonly<Record<string, unknown>>
   readonly raw?: string
   readonly attachments?: unknown
 }
@@ -112,6 +113,11 @@ export async function composed({
     'envelope.to': envelope?.to,
   })
   checkContents(mail.attachments)
+  if (Object.keys(mail.headers ?? {}).some((name) => /^content-type$/i.test(name.trim())))
+    throw new ProblemError(
+      'REQUEST_INVALID',
+      'headers has no Content-Type: text, html and attachments give it',
+    )
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer')
   const message = new MailComposer({
     ...(mail as object),

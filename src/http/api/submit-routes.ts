@@ -1,6 +1,7 @@
 /** The route by which applications send: a message as it is, or its parts to be composed.
  * Invariant: an answer with an id means that the message is durable. Nothing of a request makes the
  * server read a file or a URL. */
+import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { newMessageId } from '../../base/message-id.js'
 import { WaybillError } from '../../errors.js'
@@ -148,11 +149,13 @@ function traceOf({ headers }: ApiRequest): Pick<Submission, 'traceparent' | 'tra
   return { traceparent, tracestate: isTracestate(state) ? state : undefined }
 }
 
-/** `Idempotency-Key`, bare or as the string of a structured field (RFC 8941). */
+/** `Idempotency-Key`, bare or as the string of a structured field (RFC 8941). Node reads headers as
+ * Latin-1; a key in UTF-8 is the one that a program in the same process gives. */
 function keyOf({ headers }: ApiRequest): string | undefined {
   const value = headers['idempotency-key']
   if (value === undefined) return undefined
-  const given = String(value).trim()
+  const bytes = Buffer.from(String(value), 'latin1')
+  const given = (isUtf8(bytes) ? bytes.toString() : String(value)).trim()
   const [, quoted] = /^"((?:[^"\\]|\\["\\])*)"$/.exec(given) ?? []
   return quoted === undefined ? given : quoted.replace(/\\(.)/g, '$1')
 }

@@ -2,7 +2,7 @@
 import { getEventListeners } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Readable } from 'node:stream'
+import { Readable, Writable } from 'node:stream'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { nodeDisk } from '../../../src/disk/node-disk.js'
 import type { Submission } from '../../../src/engine/accept/submission.js'
@@ -61,6 +61,11 @@ const wrong: readonly (readonly [string, Readonly<Record<string, unknown>>, stri
   ['a reference with half a character', { data: { ref: 'a\ud800b' } }, 'OPTION_INVALID'],
   ['no data', { data: undefined }, 'OPTION_INVALID'],
   ['data that is no message', { data: 5 }, 'OPTION_INVALID'],
+  [
+    'a stream that nobody reads',
+    { data: () => new Writable({ write: (_piece, _encoding, done) => done() }) },
+    'OPTION_INVALID',
+  ],
   [
     'a recipient that is an object without an address',
     { recipients: [{ notify: 'never' }] },

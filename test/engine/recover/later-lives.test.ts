@@ -7,6 +7,9 @@ import type { Clock } from '../../../src/base/clock.js'
 import type { ListedMessage } from '../../../src/admin/select/listing.js'
 import type { QueueStatistics } from '../../../src/admin/select/statistics.js'
 import type { Layout } from '../../../src/lane/lane-plan.js'
+import type { OpenOptions } from '../../../src/queue.js'
+// Loaded beforehand: a simulated world does not wait for it.
+import '../../../src/history/history.js'
 import { fixedRetry } from '../../../src/policy/fixed-retry.js'
 import {
   deferred,
@@ -147,6 +150,49 @@ test('lives that end before their next checkpoint do not keep the journal of all
     { queue: { layout: 'single' } },
   )
   expect(Math.max(...segmentCounts)).toBeLessThanOrEqual(4)
+})
+
+test.each<readonly [Layout, string, Partial<OpenOptions>]>([
+  ['single', 'no history', {}],
+  ['lanes', 'a history', { history: {} }],
+  ['single', 'a history', { history: {} }],
+])(
+  'with the layout %s and %s lives that end when they are idle keep the journal of few',
+  async (layout, _, options) => {
+    const segmentCounts: number[] = []
+    await simulated(
+      async (stage) => {
+        for (let life = 0; life < 12; life++) {
+          await stage.open({ retry: fixedRetry([1000]), checkpointIntervalMs: 600_000, layout, ...options })
+          await stage.queue.submit(submission())
+          await stage.queue.idle()
+          segmentCounts.push(stage.queue.stats().journal.segmentCount)
+        }
+      },
+      { overtakeMsMax: 1 },
+    )
+    expect(Math.max(...segmentCounts)).toBeLessThanOrEqual(4)
+  },
+)
+
+test('a consumer of lives that end before their next checkpoint gets again what the last one had', async () => {
+  const counts: number[] = []
+  await simulated(async (stage) => {
+    for (let life = 0; life < 12; life++) {
+      await stage.open({ checkpointIntervalMs: 600_000 })
+      const outcomes = stage.queue.outcomes({ consumer: 'shop' })
+      let next = outcomes.next()
+      await stage.until('it is known', () => stage.queue.consumers().length === 1)
+      const { id } = await stage.queue.submit(submission())
+      const isLast = ({ value }: Awaited<typeof next>): boolean =>
+        value?.kind === 'finished' && value.id === id
+      let count = 1
+      for (; !isLast(await next); count++) next = outcomes.next()
+      await stage.queue.idle()
+      counts.push(count)
+    }
+  })
+  expect(Math.max(...counts)).toBeLessThanOrEqual(2 * counts[0]!)
 })
 
 test('the directory of a lane that has left the table is gone', async () => {

@@ -134,7 +134,14 @@ export class Adoption {
       this.#adopted.set(name, adopted)
       log.warn({ adopted: name, lock: queue.lockKind }, 'a queue without an owner is adopted')
       const ended = new Promise<{ error?: unknown }>((resolve) => queue.on('crashed', resolve))
-      onAdopted(queue, disk, name)
+      try {
+        onAdopted(queue, disk, name)
+      } catch (error) {
+        // It would deliver, and nobody would see what becomes of it.
+        queue.crash()
+        this.#adopted.delete(name)
+        throw error
+      }
       this.#tell(name, adopted)
       const { error } = await ended
       log.warn({ adopted: name, reason: codeOf(error) }, 'an adopted queue is given back')
