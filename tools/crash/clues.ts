@@ -134,6 +134,8 @@ export const clues: Readonly<Record<string, Place>> = {
   'together-known-by-the-first': { hunt: 'one append', seed: 1 },
   'made-file-not-found': { hunt: 'one append', seed: 1 },
   'proof-for-ever': { hunt: 'nodes', seed: 72 },
+  'new-mail-wakes-nobody': { hunt: 'random', seed: 3, op: 0 },
+  'lane-wakes-late': { hunt: 'random', seed: 1, op: 0 },
   'sent-before-its-time': { hunt: 'timed', seed: 1 },
   'terms-lost-in-lane': { hunt: 'timed', seed: 1 },
   'lane-beyond-its-time': { hunt: 'timed', seed: 1 },
