@@ -29,9 +29,9 @@ interface IdleNow extends Pick<LifeFacts, 'patience' | 'isDraining'> {
   readonly isSet: boolean
 }
 
-/** Messages that recoveries found attempted are attempted one at a time, the first and each next
- * one behind so much (engine/deliver/poison-suspects.ts). */
-const suspectMs = 1000
+/** Messages that recoveries found attempted are attempted one at a time
+ * (engine/deliver/poison-suspects.ts): a second until an attempt begins, and one behind that. */
+const suspectMs = 2000
 
 export class IdleWaits {
   /** Since something became of it. */
@@ -40,7 +40,7 @@ export class IdleWaits {
   readonly #underWay = new Map<ModelMessage, Map<string, string>>()
   /** The attempts before the last one of this life, where that is known. */
   readonly #attempts = new Map<ModelMessage, number>()
-  #waitingCountMax = 0
+  #thereCountMax = 0
 
   began(message: ModelMessage, { recipients, nexthop, attempts }: Attempt): void {
     let attempted = this.#underWay.get(message)
@@ -68,12 +68,12 @@ export class IdleWaits {
   passed(forMs: number, messages: Iterable<ModelMessage>, now: IdleNow, violate: Violate): void {
     const { patience, isDraining } = now
     if (patience === undefined || isDraining) return
-    const waiting = [...messages].filter(isWaiting)
-    if (this.#underWay.size > 0 && waiting.length > patience.activeCountMax) return
-    const othersMs = this.#othersMs(waiting.length, now)
+    const there = [...messages].filter(mayBeThere)
+    if (this.#underWay.size > 0 && there.length > patience.activeCountMax) return
+    const othersMs = this.#othersMs(there.length, now)
     const busy = new Set([...this.#underWay.values()].flatMap((attempted) => [...attempted.values()]))
-    for (const message of waiting) {
-      if (this.#underWay.has(message)) continue
+    for (const message of there) {
+      if (!isWaiting(message) || this.#underWay.has(message)) continue
       if (busy.size > 0 && sitesOf(message).some((site) => busy.has(site))) continue
       const dueMs = Math.min(forMs, now.wallMs - message.times.notBefore)
       if (dueMs <= 0) continue
@@ -93,12 +93,16 @@ export class IdleWaits {
 
   /** Time in which the queue may be idle for another reason. In a later life all messages may have
    * been suspects, also those that have ended since. */
-  #othersMs(waitingCount: number, { patience, life, isSet }: IdleNow): number {
-    this.#waitingCountMax = Math.max(this.#waitingCountMax, waitingCount)
-    const suspectsMs = life > 1 ? (this.#waitingCountMax + 1) * suspectMs : 0
+  #othersMs(thereCount: number, { patience, life, isSet }: IdleNow): number {
+    this.#thereCountMax = Math.max(this.#thereCountMax, thereCount)
+    const suspectsMs = life > 1 ? (this.#thereCountMax + 1) * suspectMs : 0
     return suspectsMs + (isSet ? patience!.checkpointMs : 0)
   }
 }
+
+/** Active, or waiting: also submissions of earlier lives that nobody knows of. */
+const mayBeThere = ({ state, finishedDurably }: ModelMessage): boolean =>
+  (state === 'settled' || state === 'asked') && !finishedDurably
 
 const isWaiting = ({ state, finished, mayBeHeld }: ModelMessage): boolean =>
   state === 'settled' && !finished && !mayBeHeld

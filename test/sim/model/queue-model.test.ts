@@ -136,3 +136,19 @@ test.each([
 test('mail on hold is not late', () => {
   expect(idleWaitOf(1300, (model) => model.orders.given(sender, 'hold', 0))).toEqual([])
 })
+
+test('in a later life a message lets all go first that recoveries may have found attempted', () => {
+  const lateAfter = (ms: number): number => {
+    const model = new QueueModel()
+    const life = { ...anyLife, patience: { retryMsMax: () => 0, checkpointMs: 0, activeCountMax: 9 } }
+    model.beginLife(life)
+    model.asked(sender, [address], Buffer.alloc(0), 0)
+    model.settled(sender, 'M0')
+    model.asked('unanswered@sender.test', [address], Buffer.alloc(0), 0)
+    model.beginLife(life)
+    model.idled(ms, 1_000_000)
+    return model.violations.length
+  }
+  // Two messages and one more, two seconds each.
+  expect([lateAfter(6000), lateAfter(6001)]).toEqual([0, 1])
+})
