@@ -69,7 +69,7 @@ export const clues: Readonly<Record<string, Place>> = {
   'success-waits-for-sync': { hunt: 'random', seed: 4 },
   'finish-before-report': { hunt: 'random', seed: 4, op: 315 },
   'report-written-twice': { hunt: 'random', seed: 1, op: 214 },
-  'ordered-start-apart': { hunt: 'redirected', seed: 1, op: 250 },
+  'ordered-start-apart': { hunt: 'redirected', seed: 1, op: 251 },
   'verb-settles-early': { hunt: 'random', seed: 1, op: 88 },
   'verb-does-not-look-again': { hunt: 'random', seed: 6, op: 96 },
   'verb-overtakes-attempt': { hunt: 'random', seed: 7, op: 182 },
