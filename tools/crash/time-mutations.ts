@@ -1,7 +1,21 @@
-/** Guarantees of what submitters ask: times and tags. */
+/** Guarantees of times: mail is not late, and what submitters ask. */
 import { one, type Mutation } from './mutation.js'
 
 export const timeMutations: readonly Mutation[] = [
+  one(
+    'new-mail-wakes-nobody',
+    'new mail wakes the runner of incoming',
+    'engine/engine.js',
+    'onAccepted: () => this.#wakeLater()',
+    'onAccepted: () => undefined',
+  ),
+  one(
+    'lane-wakes-late',
+    'a runner wakes when the first message of its lane is due',
+    'engine/start/intake.js',
+    'this.#timer.at(monotonicMs + waitMs, monotonicMs)',
+    'this.#timer.at(monotonicMs + 2 * waitMs, monotonicMs)',
+  ),
   one(
     'sent-before-its-time',
     'no attempt begins before the time that was asked for',

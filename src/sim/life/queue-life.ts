@@ -14,6 +14,7 @@ import type { Listed } from '../model/model-listing.js'
 import { listen } from './listen.js'
 import { Moments } from '../world/moment.js'
 import type { Notice } from './notice.js'
+import type { Patience } from '../model/idle-waits.js'
 import type { QueueModel } from '../model/queue-model.js'
 import { ScriptedTransport } from './scripted-transport.js'
 import { SimDisk, type NumberedOperation } from '../disk/sim-disk.js'
@@ -21,6 +22,7 @@ import { Troubles, type Phase } from './trouble.js'
 import {
   delivers,
   longestWaitMs,
+  mostWaitMs,
   retryOf,
   unroutableDomain,
   type Step,
@@ -83,7 +85,12 @@ export class QueueLife {
     const { seed, order, model, image, wallStartMs, faults, workload } = options
     this.#options = options
     this.model = model
-    this.world = new SimWorld({ seed, order, ...(wallStartMs === undefined ? {} : { wallStartMs }) })
+    this.world = new SimWorld({
+      seed,
+      order,
+      ...(wallStartMs === undefined ? {} : { wallStartMs }),
+      onIdle: (forMs) => this.#idled(forMs),
+    })
     model.beginLife({
       delivers: delivers(workload),
       waitMsMax: waitMsMaxOf(options),
@@ -93,6 +100,7 @@ export class QueueLife {
       isDraining: false,
       isPunctual: workload.isPunctual === true && waitMsMaxOf(options) < Infinity,
       beginsAtMs: this.world.clock.wallMs(),
+      patience: patienceOf(options),
     })
     this.moments = new Moments(this.world)
     this.callers = new Callers(this)
@@ -274,6 +282,11 @@ export class QueueLife {
     this.endedAtMs = this.world.clock.wallMs()
   }
 
+  #idled(forMs: number): void {
+    if (this.recovered && this.ended === undefined && !this.mayCrash)
+      this.model.idled(forMs, this.world.clock.wallMs())
+  }
+
   #before(call: NumberedOperation): void {
     this.moments.beforeCall()
     const { onOperation } = this.#options
@@ -294,6 +307,19 @@ const mayFail = ({ faults = [], laterFaults = [], workload, mayCrash }: LifeOpti
 
 /** Deliveries are held for a while. */
 const mayHang = ({ hangs = [], doubts = [] }: Workload): boolean => hangs.length + doubts.length > 0
+
+/** Where deliveries may be held, or limits keep them, nothing is known. */
+function patienceOf(options: LifeOptions): Patience | undefined {
+  const { workload } = options
+  const { setup, shortage, suspensions = [] } = workload
+  if (!delivers(workload) || shortage !== undefined || mayHang(workload)) return undefined
+  if (setup.limits !== undefined || suspensions.length > 0) return undefined
+  return {
+    retryMsMax: (attempts) => mostWaitMs(workload, attempts),
+    checkpointMs: setup.checkpointIntervalMs ?? 0,
+    activeCountMax: setup.activeCountMax ?? Infinity,
+  }
+}
 
 /** Besides its interval a retry may wait for a checkpoint, other attempts, and room
  * among the active. */

@@ -1,5 +1,6 @@
 /** The facts about a life that decide its promises.
  * Invariant: an unknown fact weakens the promise that is checked. */
+import type { Patience } from './idle-waits.js'
 import type { Attempt } from './model-attempt.js'
 import type { ModelMessage } from './model-message.js'
 import type { Fact } from './pending-facts.js'
@@ -22,6 +23,8 @@ export interface LifeFacts {
   readonly isPunctual: boolean
   /** Its first instant, by the wall clock. */
   readonly beginsAtMs: number
+  /** How long mail may wait while the queue is idle; undefined: not known. */
+  readonly patience: Patience | undefined
 }
 
 /** A life without known facts. */
@@ -34,6 +37,7 @@ export const anyLife: LifeFacts = {
   isDraining: false,
   isPunctual: false,
   beginsAtMs: 0,
+  patience: undefined,
 }
 
 /** An attempt begins only in a life that delivers, where its outcome can be durable soon, and where

@@ -4,6 +4,7 @@
  * its recipient may be attempted once more; a submission that was not settled may be there or
  * not. Nothing else. */
 import type { Meant } from '../workload/carry-out.js'
+import { IdleWaits } from './idle-waits.js'
 import { judgeAttempt, judgeHaste, judgeWait, noteOutcome, judgeData, type Attempt } from './model-attempt.js'
 import { judgeListing, type Listed } from './model-listing.js'
 import { copyMessage, newMessage, type ModelMessage, type ReportNames } from './model-message.js'
@@ -32,6 +33,8 @@ export class QueueModel {
   #suspensions = new SuspensionBook()
   #life: LifeFacts = anyLife
   #outcomes = new ModelOutcomes()
+  /** Of this life alone: a copy is made when it ends. */
+  #idleWaits = new IdleWaits()
 
   /** A copy for another branch. */
   copy(): QueueModel {
@@ -80,7 +83,9 @@ export class QueueModel {
   readonly orders: OrderBook = new OrderBook(
     this.#messages,
     (name, verb) => {
-      if (movesTime(verb)) this.#pending.withoutWait(name)
+      if (!movesTime(verb)) return
+      this.#pending.withoutWait(name)
+      this.#idleWaits.ordered(this.#messages.get(name)!)
     },
     this.violate,
   )
@@ -93,6 +98,7 @@ export class QueueModel {
     this.orders.forget()
     this.#pending.forget()
     this.#outcomes.beginLife(facts.isShortOfRoom)
+    this.#idleWaits = new IdleWaits()
     for (const message of this.#messages.values()) {
       message.attempts = undefined
       for (const recipient of message.recipients.values()) recipient.inFlight = false
@@ -128,6 +134,14 @@ export class QueueModel {
     message.id = id
     message.state = 'settled'
     this.#outcomes.settled(sender, id)
+  }
+
+  /** For so long nothing was under way; now a timer runs. */
+  idled(forMs: number, wallMs: number): void {
+    const { patience, isDraining } = this.#life
+    const isSet = this.#steady.hasStepped
+    const now = { patience, isDraining, isSet, life: this.life, wallMs }
+    this.#idleWaits.passed(forMs, this.#messages.values(), now, this.violate)
   }
 
   /** The message's values that a selector can name; undefined: a message that was not submitted. */
@@ -180,6 +194,7 @@ export class QueueModel {
     // Without room for outcomes, no attempt begins.
     if (isInOrder && isShortOfRoom) this.#judgeHaste(attempt.nowMs)
     message.attempts = attempt.attempts
+    this.#idleWaits.began(message, attempt)
     const steadyMs = this.#steady.at(attempt.wallMs)
     this.duplicateCount += judgeAttempt(message, attempt, { life: this.life, steadyMs }, violate)
   }
@@ -222,6 +237,7 @@ export class QueueModel {
     if (message.state === 'asked' && message.askedInLife !== this.life) message.state = 'settled'
     const isAttempted = recipients.some((address) => message.recipients.get(address)?.inFlight === true)
     noteOutcome(message, kind, recipients, { life: this.life, nowMs: facts.nowMs })
+    this.#idleWaits.recorded(message, recipients)
     // An order that is being carried out may take the wait and the count away. Without an attempt
     // no room was kept for a record, and there may be none: a later life finds out the same.
     const isUncertain =

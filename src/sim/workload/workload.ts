@@ -170,11 +170,19 @@ export const retryOf = ({
   }
 }
 
-/** The shortest wait after `attempts` + 1 attempts, in any life. */
-export const leastWaitMs = ({ intervalsMs, otherIntervalsMs = [] }: Workload, attempts: number): number =>
-  Math.min(...[intervalsMs, ...otherIntervalsMs].map((each) => each[Math.min(attempts, each.length - 1)]!))
+/** The waits after `attempts` + 1 attempts, of each policy that a life of the run may have. */
+const waitsMs = ({ intervalsMs, otherIntervalsMs = [] }: Workload, attempts: number): number[] =>
+  [intervalsMs, ...otherIntervalsMs].map((each) => each[Math.min(attempts, each.length - 1)]!)
 
-/** The longest of them, in any life. */
+/** The shortest of them. */
+export const leastWaitMs = (workload: Workload, attempts: number): number =>
+  Math.min(...waitsMs(workload, attempts))
+
+/** The longest of them. @param attempts default: any number */
+export const mostWaitMs = (workload: Workload, attempts?: number): number =>
+  attempts === undefined ? longestWaitMs(workload) : Math.max(...waitsMs(workload, attempts))
+
+/** The longest of all, in any life. */
 export const longestWaitMs = ({ intervalsMs, otherIntervalsMs = [] }: Workload): number =>
   Math.max(...[intervalsMs, ...otherIntervalsMs].flat())
 

@@ -20,6 +20,8 @@ export interface WorldOptions {
   /** How far a timer may overtake calls under way, milliseconds: a longer wait for a call gets its
    * answer. Default ten minutes. */
   readonly overtakeMsMax?: number
+  /** Called when time has passed while nothing was under way, before the timer that ended it. */
+  readonly onIdle?: (forMs: number) => void
 }
 
 export interface RunOptions {
@@ -44,6 +46,7 @@ export class SimWorld {
   readonly clock: SimClock
   readonly #events: EventQueue
   readonly #prng: Prng
+  readonly #onIdle: WorldOptions['onIdle']
   #stopped = false
   #eventCount = 0
 
@@ -53,6 +56,7 @@ export class SimWorld {
     this.#prng = seededPrng(options.seed)
     this.#events = new EventQueue(this.order, this.fork(), options.overtakeMsMax)
     this.clock = new SimClock(this, options.wallStartMs ?? wallStartDefaultMs)
+    this.#onIdle = options.onIdle
   }
 
   /** Milliseconds since this world began. */
@@ -124,7 +128,9 @@ export class SimWorld {
         isCut = await rest()
         if (done()) return
       }
+      const idleFromMs = this.#events.hasReady ? Infinity : this.nowMs
       const event = this.#events.next(untilMs)
+      if (this.nowMs > idleFromMs) this.#onIdle?.(this.nowMs - idleFromMs)
       if (event === undefined) {
         // Pending work of libraries may bring more.
         if (isCut && restsLeft-- > 0) continue

@@ -96,3 +96,59 @@ test('an attempt while a synced write hangs, or in a queue of another life, brea
     `O3 ${sender} is attempted while it is not proven who owns the queue`,
   ])
 })
+
+const idleWaitOf = (afterMs: number, change: (model: QueueModel) => void = () => undefined): string[] => {
+  const model = new QueueModel()
+  const retryMsMax = (): number => 1000
+  model.beginLife({ ...anyLife, patience: { retryMsMax, checkpointMs: 0, activeCountMax: 9 } })
+  model.asked(sender, [address], Buffer.alloc(0), 0)
+  model.settled(sender, 'M0')
+  model.attempted(attempt)
+  const facts = { appendedBytes: 10, nowMs: 0, notBeforeMs: 0, attempts: 1 }
+  model.recorded('deferred', { id: 'M0', sender, recipients: [address] }, facts)
+  change(model)
+  for (let ms = 0; ms < afterMs; ms += 100) model.idled(100, 1_000_000)
+  return model.violations.map(({ text }) => text)
+}
+
+const other = { ...attempt, id: 'M1', sender: 'm1@sender.test', recipients: ['ok@a.test'] }
+
+const attemptOther = (model: QueueModel, nexthop: string): void => {
+  model.asked(other.sender, other.recipients, Buffer.alloc(0), 0)
+  model.settled(other.sender, other.id)
+  model.attempted({ ...other, nexthop })
+}
+
+test.each([
+  ['for its interval', 1000, []],
+  ['no longer than that', 1300, [`${sender} waits for 1100 ms while the queue is idle, not 1000`]],
+])('a deferred message may wait in an idle queue %s', (_, afterMs, texts) => {
+  expect(idleWaitOf(afterMs)).toEqual(texts)
+})
+
+test.each([
+  ['no attempt is under way at its site', 'b.test', 1],
+  ['one is', 'a.test', 0],
+])('a wait counts while %s', (_, nexthop, lateCount) => {
+  expect(idleWaitOf(1300, (model) => attemptOther(model, nexthop))).toHaveLength(lateCount)
+})
+
+test('mail on hold is not late', () => {
+  expect(idleWaitOf(1300, (model) => model.orders.given(sender, 'hold', 0))).toEqual([])
+})
+
+test('in a later life a message lets all go first that recoveries may have found attempted', () => {
+  const lateAfter = (ms: number): number => {
+    const model = new QueueModel()
+    const life = { ...anyLife, patience: { retryMsMax: () => 0, checkpointMs: 0, activeCountMax: 9 } }
+    model.beginLife(life)
+    model.asked(sender, [address], Buffer.alloc(0), 0)
+    model.settled(sender, 'M0')
+    model.asked('unanswered@sender.test', [address], Buffer.alloc(0), 0)
+    model.beginLife(life)
+    model.idled(ms, 1_000_000)
+    return model.violations.length
+  }
+  // Two messages and one more, two seconds each.
+  expect([lateAfter(6000), lateAfter(6001)]).toEqual([0, 1])
+})
