@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { DeliveryRequest, DeliveryResult, Transport } from '../../../src/delivery/transport.js'
 import { accountOf } from '../../../src/relay/agents/agent-account.js'
 import { pipeTransport, type PipeOptions } from '../../../src/relay/agents/pipe-transport.js'
@@ -160,6 +160,27 @@ test('an idle agent is ended after its time', async () => {
   expect(await isGone(pid)).toBe(false)
   await expect.poll(() => isGone(pid)).toBe(true)
   expect(idOf(await deliver(transport))).not.toBe(String(pid))
+})
+
+test('an aborted attempt kills nothing by the number of an agent that had it and has ended', async () => {
+  // Meanwhile, the system may have given the number to another group.
+  const once = `if mkdir "$0/first" 2>/dev/null; then
+    while IFS=' ' read -r name value; do case $name in
+    size) size=$value;; to) tag=\${value%% *};; '') head -c "$size" >/dev/null; echo "$tag delivered $$"; exit;;
+    esac; done; else echo $$ > "$0/second"; exec sleep 300; fi`
+  const abort = new AbortController()
+  const transport = shell(once, { agentCountMax: 1, overfeed: 1, startsPerSecondMax: 1000 })
+  const results = [deliver(transport), deliver(transport, {}, someData, abort.signal)]
+  const first = Number(idOf(await results[0]!))
+  const second = async (): Promise<string> => readFile(join(directory, 'second'), 'utf8').catch(() => '')
+  await expect.poll(second).toMatch(/^\d+\n$/)
+  const kill = vi.spyOn(process, 'kill')
+  onTestFinished(() => kill.mockRestore())
+  abort.abort()
+  expect(await results[1]).toMatchObject([{ kind: 'deferred' }])
+  const killed = kill.mock.calls.map(([pid]) => -pid)
+  expect(killed).toContain(Number(await second()))
+  expect(killed).not.toContain(first)
 })
 
 test('an aborted attempt kills the agent that has it, with all that it has started', async () => {
