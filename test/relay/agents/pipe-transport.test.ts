@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { DeliveryRequest, DeliveryResult, Transport } from '../../../src/delivery/transport.js'
 import { accountOf } from '../../../src/relay/agents/agent-account.js'
+import { AgentPools } from '../../../src/relay/agents/agent-pools.js'
 import { pipeTransport, type PipeOptions } from '../../../src/relay/agents/pipe-transport.js'
 import { root } from '../../project.js'
 import { requestOf, someData } from '../request.js'
@@ -136,6 +137,27 @@ test('at most so many agents work at once, and what waits goes to the one that i
   const transport = shell(each(`sleep 0.1; ${report}`), { agentCountMax: 2, startsPerSecondMax: 1000 })
   const results = await Promise.all(Array.from({ length: 6 }, () => deliver(transport)))
   expect(new Set(results.map(idOf)).size).toBe(2)
+})
+
+test('what waits for an agent is looked at as often as there is work, not for each that waits', async () => {
+  let lookCount = 0
+  const terms = {
+    bounds: { all: 1 },
+    idleMs: 1000,
+    get overfeed() {
+      lookCount++
+      return 0
+    },
+  }
+  const pools = new AgentPools({ startsPerSecondMax: 1000 })
+  onTestFinished(() => pools.close())
+  const words = ['/bin/sh', '-c', each(report)]
+  const program = { words, account: undefined, fileCountMax: undefined, directory, timeoutMs: 20_000 }
+  const started = () => ({ ...program, environment: { PATH: '/usr/bin:/bin' } })
+  const work = { request: requestOf(someData), channel: 'pipe', signal: new AbortController().signal }
+  const all = Array.from({ length: 100 }, () => pools.deliver('', started, terms, work))
+  await Promise.all(all)
+  expect(lookCount).toBeLessThan(10 * all.length)
 })
 
 test('no more agents are started in a second than may be: what waits goes to the one that there is', async () => {
