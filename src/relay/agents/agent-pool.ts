@@ -58,10 +58,9 @@ export class AgentPool {
     const refused = new Set<string>()
     for (let at = 0; at < this.#waiting.length;) {
       const work = this.#waiting[at]!
-      const terms = JSON.stringify(work.terms)
-      const agent = refused.has(terms) ? undefined : this.#agentFor(work)
+      const agent = refused.has(work.termsKey) ? undefined : this.#agentFor(work)
       if (agent === undefined) {
-        refused.add(terms)
+        refused.add(work.termsKey)
         at++
       } else {
         this.#waiting.splice(at, 1)

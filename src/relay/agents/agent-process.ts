@@ -66,6 +66,8 @@ export class AgentProcess {
   /** Why it is killed. */
   #verdict: string | undefined
   #isEnding = false
+  /** Its group was killed; the system may give its number to another. */
+  #hasExited = false
   #hasEnded = false
 
   constructor(program: AgentProgram, guard: AgentGuard, witness: AgentWitness) {
@@ -138,7 +140,7 @@ export class AgentProcess {
   kill(reason: string): void {
     this.#verdict ??= reason
     this.#isEnding = true
-    killGroup(this.#child.pid)
+    if (!this.#hasExited) killGroup(this.#child.pid)
     setTimeout(() => this.#ended(reason, false), pipesMsMax).unref()
   }
 
@@ -244,6 +246,7 @@ export class AgentProcess {
     clearTimeout(this.#timer)
     // What it has started goes with it.
     killGroup(pid)
+    this.#hasExited = true
     if (pid !== undefined) this.#guard.forget(pid)
     const how = signal === null ? `it ended with status ${code}` : `it ended by ${signal}`
     const end = (): void => this.#ended(this.#verdict ?? how, code === 0 && this.#verdict === undefined)

@@ -30,6 +30,8 @@ export interface AgentEnd {
 export class AgentWork {
   readonly work: Work
   readonly terms: WorkTerms
+  /** The same for the same terms. */
+  readonly termsKey: string
   /** The number of its first recipient at the agent that has it. */
   firstTag = 0
   /** Its data has been written whole. */
@@ -41,6 +43,7 @@ export class AgentWork {
   constructor(work: Work, terms: WorkTerms, settle: (outcomes: readonly Outcome[]) => void) {
     this.work = work
     this.terms = terms
+    this.termsKey = JSON.stringify(terms)
     this.#settle = settle
     this.#left = work.request.recipients.length
     this.#outcomes = Array.from({ length: this.#left })

@@ -95,9 +95,13 @@ const lacks: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine does not have the address, or no free port on it',
 }
 
+/** A machine without IPv6 says so of each server of IPv6, for ever: were messages put off, a site
+ * whose other servers are silent would never be dead. */
+const noIpv6 = /connect EADDRNOTAVAIL [^\s:]*:\S*:\d/
+
 /** @param before what is said before it, with the blank behind it */
 export function troubleOfError(error: ClientError, before = ''): Trouble {
-  const lacking = lacks[error.originalCode ?? '']
+  const lacking = noIpv6.test(error.message) ? undefined : lacks[error.originalCode ?? '']
   return lacking === undefined || error.response !== undefined
     ? siteOfError(error, before)
     : { kind: 'deferred', status: '4.3.0', reason: `${before}${lacking}: ${detailOf(error)}` }

@@ -3,9 +3,10 @@ import { spawn } from 'node:child_process'
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { DeliveryRequest, DeliveryResult, Transport } from '../../../src/delivery/transport.js'
 import { accountOf } from '../../../src/relay/agents/agent-account.js'
+import { AgentPools } from '../../../src/relay/agents/agent-pools.js'
 import { pipeTransport, type PipeOptions } from '../../../src/relay/agents/pipe-transport.js'
 import { root } from '../../project.js'
 import { requestOf, someData } from '../request.js'
@@ -138,6 +139,27 @@ test('at most so many agents work at once, and what waits goes to the one that i
   expect(new Set(results.map(idOf)).size).toBe(2)
 })
 
+test('what waits for an agent is looked at as often as there is work, not for each that waits', async () => {
+  let lookCount = 0
+  const terms = {
+    bounds: { all: 1 },
+    idleMs: 1000,
+    get overfeed() {
+      lookCount++
+      return 0
+    },
+  }
+  const pools = new AgentPools({ startsPerSecondMax: 1000 })
+  onTestFinished(() => pools.close())
+  const words = ['/bin/sh', '-c', each(report)]
+  const program = { words, account: undefined, fileCountMax: undefined, directory, timeoutMs: 20_000 }
+  const started = () => ({ ...program, environment: { PATH: '/usr/bin:/bin' } })
+  const work = { request: requestOf(someData), channel: 'pipe', signal: new AbortController().signal }
+  const all = Array.from({ length: 100 }, () => pools.deliver('', started, terms, work))
+  await Promise.all(all)
+  expect(lookCount).toBeLessThan(10 * all.length)
+})
+
 test('no more agents are started in a second than may be: what waits goes to the one that there is', async () => {
   const transport = shell(each(report), { agentCountMax: 5, startsPerSecondMax: 1 })
   const results = await Promise.all([deliver(transport), deliver(transport)])
@@ -160,6 +182,27 @@ test('an idle agent is ended after its time', async () => {
   expect(await isGone(pid)).toBe(false)
   await expect.poll(() => isGone(pid)).toBe(true)
   expect(idOf(await deliver(transport))).not.toBe(String(pid))
+})
+
+test('an aborted attempt kills nothing by the number of an agent that had it and has ended', async () => {
+  // Meanwhile, the system may have given the number to another group.
+  const once = `if mkdir "$0/first" 2>/dev/null; then
+    while IFS=' ' read -r name value; do case $name in
+    size) size=$value;; to) tag=\${value%% *};; '') head -c "$size" >/dev/null; echo "$tag delivered $$"; exit;;
+    esac; done; else echo $$ > "$0/second"; exec sleep 300; fi`
+  const abort = new AbortController()
+  const transport = shell(once, { agentCountMax: 1, overfeed: 1, startsPerSecondMax: 1000 })
+  const results = [deliver(transport), deliver(transport, {}, someData, abort.signal)]
+  const first = Number(idOf(await results[0]!))
+  const second = async (): Promise<string> => readFile(join(directory, 'second'), 'utf8').catch(() => '')
+  await expect.poll(second).toMatch(/^\d+\n$/)
+  const kill = vi.spyOn(process, 'kill')
+  onTestFinished(() => kill.mockRestore())
+  abort.abort()
+  expect(await results[1]).toMatchObject([{ kind: 'deferred' }])
+  const killed = kill.mock.calls.map(([pid]) => -pid)
+  expect(killed).toContain(Number(await second()))
+  expect(killed).not.toContain(first)
 })
 
 test('an aborted attempt kills the agent that has it, with all that it has started', async () => {

@@ -362,3 +362,13 @@ test.each([
   })
   expect(troubleOfError(error).kind).toBe(kind)
 })
+
+test.each([
+  ['connect EADDRNOTAVAIL 2001:db8::1:25 - Local (:::0)', 'site'],
+  ['connect EADDRNOTAVAIL ::1:25 - Local (:::0)', 'site'],
+  ['connect EADDRNOTAVAIL 192.0.2.1:25 - Local (0.0.0.0:0)', 'deferred'],
+  ['bind EADDRNOTAVAIL 2001:db8::2', 'deferred'],
+])('a server of IPv6 is no reason to spare its site on a machine without IPv6: %s is %s', (message, kind) => {
+  const error = Object.assign(new Error(message), { code: 'ESOCKET', originalCode: 'EADDRNOTAVAIL' })
+  expect(troubleOfError(error).kind).toBe(kind)
+})

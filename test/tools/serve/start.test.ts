@@ -7,7 +7,7 @@ import { RelayProcess, waybillPath, startedRelay } from '../../end-to-end/relay-
 import { freePort, hasIpv6 } from '../../free-port.js'
 import { project } from '../../project.js'
 import { greetedClient, rawClient, untilData } from '../../relay/raw-client.js'
-import { withAddresses } from '../../../tools/commands/serve/places.js'
+import { madeMailboxDirectory, withAddresses } from '../../../tools/commands/serve/places.js'
 import { runProgram, runWaybill } from '../command-process.js'
 import { temporaryDirectory } from '../../temporary-directory.js'
 
@@ -209,6 +209,11 @@ test.each([
   expect(ended).toMatchObject({ exitCode: 1, stdout: '' })
   expect(ended.stderr).toMatch(new RegExp(`^waybill: --maildir ${maildir}: ${code}: [^\n]*\n$`))
   expect(await readdir(directory)).toEqual(['file'])
+})
+
+test('the directory of mailboxes that is made is the one that is looked at, however it is written', async () => {
+  await expect(madeMailboxDirectory(`${directory}/none/../mail`)).resolves.toBeUndefined()
+  expect(await readdir(directory)).toEqual(['mail'])
 })
 
 const isRoot = process.getuid?.() === 0

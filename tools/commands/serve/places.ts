@@ -36,10 +36,11 @@ export async function checkDirectory(option: string, path: string): Promise<void
 /** Makes the directory of mailboxes, as the first delivery would.
  * @throws Error with option, place and reason, where each delivery would fail */
 export async function madeMailboxDirectory(path: string): Promise<void> {
+  const directory = resolve(path)
   try {
-    await madeDirectory(resolve(path))
+    await madeDirectory(directory)
     // What is below it can be reached.
-    await stat(`${path}/.`)
+    await stat(`${directory}/.`)
   } catch (error) {
     throw new Error(`--maildir ${path}: ${lineOf(error)}`, { cause: error })
   }
