@@ -22,6 +22,15 @@ test.each(['allow', 'prefer', 'require', 'verify-ca'])('so it is for PGSSLMODE %
   expect(parametersOf('ssl=0').has('sslmode')).toBe(false)
 })
 
+test.each(['true', '1'])('ssl=%s is verify-full, with the certificates of the environment', (ssl) => {
+  vi.stubEnv('PGSSLROOTCERT', '/ca.pem')
+  expect(parametersOf(`ssl=${ssl}`).get('sslrootcert')).toBe('/ca.pem')
+  vi.stubEnv('PGSSLMODE', 'disable')
+  expect(parametersOf(`ssl=${ssl}`).get('sslrootcert')).toBe('/ca.pem')
+  expect(parametersOf(`ssl=${ssl}`).get('sslmode')).toBe('verify-full')
+  expect(parametersOf('ssl=no-verify').has('sslmode')).toBe(false)
+})
+
 test('an unknown mode is refused: in the environment it would be plain text', () => {
   expect(() => parametersOf('sslmode=verifyfull')).toThrow('verify-full, verify-ca')
   vi.stubEnv('PGSSLMODE', 'Verify-Full')

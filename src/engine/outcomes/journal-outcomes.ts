@@ -50,10 +50,13 @@ export class JournalOutcomes {
     if (entered !== undefined && (lane !== incomingLane || !isKnown(entered, kind, payload)))
       into.push(entranceOf(entered))
     if (kind === kinds.data) this.#data = { messageId: messageIdIn(payload) }
-    if (kind === kinds.envelope && lane === incomingLane) {
-      const envelope = decodeEnvelope(payload)
-      const messageId = envelope.data.kind === 'before' ? this.#data?.messageId : undefined
+    if (kind === kinds.envelope) {
+      const data = this.#data
       this.#data = undefined
+      // A replacement of the single-log layout, and its data.
+      if (lane !== incomingLane) return
+      const envelope = decodeEnvelope(payload)
+      const messageId = envelope.data.kind === 'before' ? data?.messageId : undefined
       if (isNew(envelope)) this.#entered = { position, envelope, timeMs, messageId }
       return
     }

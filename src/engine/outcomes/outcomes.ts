@@ -237,7 +237,8 @@ export class Outcomes {
         this.#append(kept, record)
       }
       this.#from = next
-      this.#skip = 0
+      // A life whose steps were longer may have copied more than this step has.
+      this.#skip = Math.max(0, this.#skip - outcomes.length)
       this.wake()
       if (this.#leftEnd !== undefined && next >= this.#leftEnd) this.#leftIsCopied()
     }
@@ -274,6 +275,8 @@ export class Outcomes {
     } catch (error) {
       this.#side.lost(error)
       this.#fromJournal.end([])
+      // What stands behind the end was never copied.
+      this.#skip = Math.min(this.#skip, outcomes.length)
       return { outcomes, next: end }
     }
   }

@@ -78,11 +78,16 @@ function setPlain(parameters: URLSearchParams): void {
   parameters.set('sslmode', 'disable')
 }
 
+/** @param ssl a parameter of `pg`, not of libpq: with it `pg` does not look at PGSSLMODE */
+function modeOf(ssl: string | null): string | undefined {
+  if (ssl === null) return process.env['PGSSLMODE']
+  return ssl === 'true' || ssl === '1' ? 'verify-full' : undefined
+}
+
 /** @throws Error for an unknown mode: in PGSSLMODE `pg` takes it for none, and mail crosses the
  * network in plain text */
 function setSecure(parameters: URLSearchParams): void {
-  const inherited = parameters.has('ssl') ? undefined : process.env['PGSSLMODE']
-  const given = parameters.get('sslmode') ?? inherited ?? ''
+  const given = parameters.get('sslmode') ?? modeOf(parameters.get('ssl')) ?? ''
   if (given !== '' && !modes.includes(given))
     throw new Error(`sslmode, or PGSSLMODE, is one of ${modes.join(', ')}, not '${given}'`)
   const isFull = parameters.get('uselibpqcompat') !== 'true' && fullModes.has(given)
