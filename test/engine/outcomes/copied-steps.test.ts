@@ -2,16 +2,11 @@
 import { expect, test } from 'vitest'
 import type { MessageId } from '../../../src/base/message-id.js'
 import { nowhere, position, type Position } from '../../../src/base/position.js'
-import { seededPrng } from '../../../src/base/prng.js'
-import { sideFiles } from '../../../src/directory/log-files.js'
-import { nodeDisk } from '../../../src/disk/node-disk.js'
-import { Outcomes, type OutcomesOptions } from '../../../src/engine/outcomes/outcomes.js'
 import { WaybillError } from '../../../src/errors.js'
-import { Garbage } from '../../../src/garbage/pins.js'
 import type { PositionVisitor } from '../../../src/log/segment-files.js'
 import { encodeFinish } from '../../../src/record/finish.js'
 import { frameBytes, frameHeaderBytes, kinds, sealFrame } from '../../../src/record/frame.js'
-import { temporaryDirectory } from '../../temporary-directory.js'
+import { outcomesOver } from './outcomes-over.js'
 
 /** More of the journal than is read in one step. */
 const farBytes = 2 ** 20
@@ -44,7 +39,6 @@ async function copied(
   frames: readonly Frame[],
   { skip = 0, rot = Infinity, later = 0 }: { skip?: number; rot?: number; later?: number } = {},
 ): Promise<{ number: number; steps: number[] }> {
-  const disk = nodeDisk(await temporaryDirectory('copied-steps'))
   const steps: number[] = []
   const read = async (from: number, end: number, visit: PositionVisitor): Promise<Position> => {
     const first = from / farBytes
@@ -64,35 +58,16 @@ async function copied(
   }
   const durableEnd = position((frames.length - later) * farBytes)
   const journal = { read, durableEnd, end: durableEnd }
-  const nothing = (): void => undefined
   const work: Promise<unknown>[] = []
-  const outcomes = new Outcomes(
-    {
-      disk,
-      journal: journal as unknown as OutcomesOptions['journal'],
-      prng: seededPrng(1),
-      place: sideFiles(disk, { laneSegmentBytes: 8 * 4096 }, 'outcomes'),
-      life: 1,
-      pins: new Garbage().of(1),
-      bytesMax: 8 * 4096,
-      spoolHead: () => Promise.reject(new Error('there is none')),
-      run: (one) => work.push(one),
-      onRoom: () => outcomes.wake(),
-      onFull: nothing,
-      onFailure: nothing,
-      onLoss: nothing,
-      onAcknowledged: nothing,
-      onCaughtUp: nothing,
-    },
-    {
-      floor: nowhere,
-      end: nowhere,
-      from: nowhere,
-      skip,
-      number: skip,
-      consumers: [{ name: 'it', cursor: 0 }],
-    },
-  )
+  const checkpointed = {
+    floor: nowhere,
+    end: nowhere,
+    from: nowhere,
+    skip,
+    number: skip,
+    consumers: [{ name: 'it', cursor: 0 }],
+  }
+  const outcomes = await outcomesOver(journal, checkpointed, (one) => work.push(one))
   await outcomes.restore()
   await Promise.all(work)
   journal.durableEnd = position(frames.length * farBytes)
