@@ -3,10 +3,11 @@
  * Invariant: all numbers of a scrape come from one snapshot of each queue. Within a life no counter
  * goes down; the next life counts from 0, as Prometheus expects after a restart. */
 import { Counter, Gauge, Registry } from 'prom-client'
+import { RoomReading } from '../engine/accept/room-reading.js'
 import type { Room } from '../engine/accept/space-watch.js'
 import type { QueueStatistics } from '../admin/select/statistics.js'
 import { checkOptionNames } from '../base/options.js'
-import { isWaybillError, WaybillError } from '../errors.js'
+import { WaybillError } from '../errors.js'
 import type { Queue } from '../queue.js'
 import { countedByEvents, notedByEvents, type Counted } from './event-metrics.js'
 import { measure } from './measured-metric.js'
@@ -188,26 +189,12 @@ function measureAll(
 /** A scrape does not wait for the disk: it shows the answer to the scrape before, and asks again.
  * Without an answer the metric is absent. */
 function roomOf(queue: Pick<Queue, 'room' | 'isCrashed'>): () => Room | undefined {
-  let room: Room | undefined
-  let isAsking = false
-  const ask = (): void => {
-    if (isAsking || queue.isCrashed) return
-    isAsking = true
-    const answered = (answer: Room | undefined): void => {
-      isAsking = false
-      room = answer
-    }
-    queue.room().then(answered, (error: unknown) => {
-      answered(undefined)
-      if (!isWaybillError(error)) throw error
-    })
-  }
+  const reading = new RoomReading(queue)
   const known = oncePerScrape(() => {
-    const answer = isAsking || queue.isCrashed ? undefined : room
-    ask()
-    return answer
+    const { last } = reading
+    return !queue.isCrashed && reading.ask() ? last : undefined
   })
-  ask()
+  if (!queue.isCrashed) reading.ask()
   return known
 }
 

@@ -2,10 +2,10 @@
  * Invariant: without a watcher there are no listeners and no costs; counts begin with the
  * first watcher. */
 import type { Clock } from '../base/clock.js'
+import { RoomReading } from '../engine/accept/room-reading.js'
 import type { RecipientEvent } from '../engine/life/events.js'
 import type { DestinationSnapshot } from '../scheduler/scheduler.js'
 import type { Sample, WatchedDestination } from './protocol.js'
-import { RoomReading } from './room-reading.js'
 import type { ControlledQueue } from './session.js'
 
 /** Destinations in a sample. */

@@ -1,8 +1,8 @@
 /** The free room of a queue's disk, for watchers.
  * Invariant: nobody waits for an answer, and one is asked for at a time: a disk that hangs gives
  * none. */
-import type { Room } from '../engine/accept/space-watch.js'
-import { isWaybillError } from '../errors.js'
+import type { Room } from './space-watch.js'
+import { isWaybillError } from '../../errors.js'
 
 export class RoomReading {
   readonly #queue: { room(): Promise<Room> }

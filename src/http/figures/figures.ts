@@ -4,7 +4,7 @@
 import type { Clock, Timer } from '../../base/clock.js'
 import type { QueueStatistics } from '../../admin/select/statistics.js'
 import type { QueueEvents } from '../../engine/life/events.js'
-import { RoomReading } from '../../control/room-reading.js'
+import { RoomReading } from '../../engine/accept/room-reading.js'
 import type { Queue } from '../../queue.js'
 import { shownDestination, byImpact, type ShownDestination } from './destinations.js'
 import { Feed } from './feed.js'

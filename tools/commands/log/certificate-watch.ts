@@ -73,4 +73,5 @@ export class CertificateWatch {
   }
 }
 
-const dateOf = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z')
+/** To the second, where it ends with one. */
+export const dateOf = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z')

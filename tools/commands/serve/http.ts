@@ -22,7 +22,7 @@ import { versionText } from '../cli/version.js'
 import { atAddresses } from './places.js'
 import type { LastReload } from './reload.js'
 import type { Validity } from '../log/certificate-watch.js'
-import { certificateIn, expiryMsOf, fileTextOf, validityOf } from './secrets.js'
+import { certificateIn, fileTextOf, validityOf } from './secrets.js'
 
 /** What files say, read again at a reload. */
 export interface HttpTables {
@@ -89,8 +89,8 @@ export function factsOf(
 }
 
 /** Of the certificates that clients are shown, milliseconds since 1970. */
-export function firstExpiryOf({ clients, http }: Certificates): number | undefined {
-  const expiries = [clients.tls, http.tls].flatMap((tls) => (tls === undefined ? [] : [expiryMsOf(tls)]))
+export function firstExpiryOf(certificates: Certificates): number | undefined {
+  const expiries = [...validitiesOf(certificates).values()].map(({ untilMs }) => untilMs)
   return expiries.length === 0 ? undefined : Math.min(...expiries)
 }
 

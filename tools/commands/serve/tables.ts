@@ -13,6 +13,7 @@ import { limitsIn, shapingIn, shapingDefault } from '../../../src/relay/tables/l
 import type { SmtpTransportOptions } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import { withProcessLimits } from '../../../src/engine/deliver/scheduler-options.js'
 import { flagOf, UsageError, type Arguments } from '../cli/command.js'
+import { dateOf } from '../log/certificate-watch.js'
 import type { ConfiguredArguments } from './config.js'
 import type { RouteTable } from './route-table.js'
 import { changedFixed, parametersNow } from '../parameters/fixed-parameters.js'
@@ -219,5 +220,3 @@ function filesOf(args: Arguments, tables: Tables): ReloadedFile[] {
     return path === undefined ? [] : [{ option, path, holds: text }]
   })
 }
-
-const dateOf = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z')
