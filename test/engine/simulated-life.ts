@@ -5,6 +5,7 @@ import { openQueue, type OpenOptions, type Queue } from '../../src/queue.js'
 import type { DiskImage } from '../../src/sim/disk/disk-image.js'
 import { SimDisk } from '../../src/sim/disk/sim-disk.js'
 import type { SimWorld } from '../../src/sim/world/world.js'
+import './loaded-beforehand.js'
 
 export interface SimulatedLife {
   readonly world: SimWorld

@@ -14,6 +14,7 @@ import { isWaybillError } from '../../src/errors.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import { SimDisk, type SimDiskOptions } from '../../src/sim/disk/sim-disk.js'
 import { SimWorld } from '../../src/sim/world/world.js'
+import './loaded-beforehand.js'
 
 /** What a transport answers for one recipient at an attempt. */
 export type Answer = (recipient: string, request: DeliveryRequest) => Outcome

@@ -1,9 +1,6 @@
 /** Whichever call of the disk the power is lost before, and however often, the history has each
  * outcome of mail that was accepted, once. */
 import { expect, test } from 'vitest'
-// Loaded beforehand: a simulated world does not wait for them, and weeks of it pass meanwhile.
-import '../../src/history/history-reader.js'
-import '../../src/history/history.js'
 import type { HistoryEntry } from '../../src/history/history-entry.js'
 import { fixedRetry } from '../../src/policy/fixed-retry.js'
 import type { Queue } from '../../src/queue.js'

@@ -2,8 +2,6 @@
 import { WaybillError } from '../../src/errors.js'
 import type { SimClock } from '../../src/sim/world/world.js'
 import { expect, test } from 'vitest'
-// Loaded beforehand: a simulated world does not wait for it.
-import '../../src/history/history.js'
 import type { HistoryEntry, HistorySelector } from '../../src/history/history-entry.js'
 import { historyDirectory } from '../../src/history/history-files.js'
 import type { OpenOptions } from '../../src/queue.js'

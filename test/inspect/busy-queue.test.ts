@@ -96,7 +96,7 @@ test('inspection beside a busy queue sees no damage, takes no lock, writes nothi
     const wrong: string[] = []
     const run = async (inspect: typeof mailq, ...args: string[]): Promise<Commanded> => {
       const said = await command(inspect, args, () => watched(directory, asked), Date.now())
-      const isGone = /no message|nothing of|cannot be told/.test(said.stderr)
+      const isGone = /no message|nothing of|is not on disk/.test(said.stderr)
       if (said.exitCode !== 0 && !isGone)
         wrong.push(
           `${inspect.synopsis}: ${said.exitCode} ${said.stderr.slice(0, 500)} ${said.stdout.slice(-500)}`,

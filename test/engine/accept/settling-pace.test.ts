@@ -126,19 +126,23 @@ async function loaded(
   }
 }
 
+/** What replaces mail that has ended while a sync took long settles at once, 1000 at the most, over
+ * 300 that are free and the 100 of a turn. */
+const aheadMax = 1400
+
 test.each([
-  [1, 1000, 1000],
-  [10, 300, 350],
+  [1, 1000],
+  [10, 300],
 ])(
-  'with %d recipients each, %d submitters get fewer than %d messages ahead of deliveries',
-  async (recipientCount, submitterCount, countMax) => {
+  'with %d recipients each, %d submitters are not far ahead of deliveries',
+  async (recipientCount, submitterCount) => {
     await loaded('a turn later', recipientCount, async ({ queue, submit, mostWaiting }) => {
       const submitTen = async (): Promise<void> => {
         for (let i = 0; i < 10; i++) await submit()
       }
       await Promise.all(Array.from({ length: submitterCount }, submitTen))
       await queue.idle()
-      expect(mostWaiting()).toBeLessThan(countMax)
+      expect(mostWaiting() * recipientCount).toBeLessThanOrEqual(aheadMax)
     })
   },
 )

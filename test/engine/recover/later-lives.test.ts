@@ -8,8 +8,6 @@ import type { ListedMessage } from '../../../src/admin/select/listing.js'
 import type { QueueStatistics } from '../../../src/admin/select/statistics.js'
 import type { Layout } from '../../../src/lane/lane-plan.js'
 import type { OpenOptions } from '../../../src/queue.js'
-// Loaded beforehand: a simulated world does not wait for it.
-import '../../../src/history/history.js'
 import { fixedRetry } from '../../../src/policy/fixed-retry.js'
 import {
   deferred,
