@@ -126,8 +126,9 @@ async function loaded(
   }
 }
 
-/** Recipients: 600 on a quiet machine, 8000 and 28 000 where nothing is paced. What has ended during
- * a long sync is replaced at once, and 100 settle in each turn in which nothing is answered. */
+/** Recipients: 600 on a quiet machine, 8000 and 28 000 where nothing is paced. What has ended
+ * during a long sync is replaced at once, and 100 settle in each turn in which nothing is
+ * answered. */
 const aheadMax = 3500
 
 test.each([

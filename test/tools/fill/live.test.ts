@@ -19,7 +19,11 @@ test('a day is played to its end: mail is accepted, and the made-up sites answer
     stopped: new AbortController().signal,
   }
   const shown: Queue[] = []
-  const show = (queue: Queue): Promise<void> => Promise.resolve(void shown.push(queue))
+  const show = async (queue: Queue): Promise<void> => {
+    shown.push(queue)
+    // A day begins when it is seen.
+    await new Promise<void>((resolve) => setTimeout(resolve, 1600))
+  }
   await playDay(join(directory, 'queue'), { dayMs: 1500, peak: 60, seed: 1, show }, surroundings)
   expect(said).toMatch(
     /^24:00 of a busy day: \d[\d ]* messages? accepted; of recipients [1-9]\d* delivered, /,

@@ -48,9 +48,9 @@ export async function playDay(path: string, day: LiveDay, surroundings: Surround
     ),
   })
   try {
-    world.begin(queue)
     await serveControl(queue, path)
     await day.show(queue)
+    world.begin(queue)
     while (world.hour < dayHours && !surroundings.stopped.aborted) {
       await world.submitDue(queue)
       if (surroundings.complainsToTerminal) surroundings.complain(`\r\x1b[K${world.text}`)
@@ -70,7 +70,7 @@ class World {
   readonly #day: LiveDay
   readonly #mails: BusyDay
   readonly #sites: BusyDay
-  readonly #startedAt = performance.now()
+  #startedAt = performance.now()
   #submittedAt = this.#startedAt
   #due = 0
   #hasNewsletter = false
@@ -85,7 +85,10 @@ class World {
     this.#sites = new BusyDay(seededPrng(day.seed + 1))
   }
 
+  /** Its first hour is not over before the queue is open and shown. */
   begin(queue: Queue): void {
+    this.#startedAt = performance.now()
+    this.#submittedAt = this.#startedAt
     queue.on('accepted', () => void this.#accepted++)
     queue.on('delivered', ({ recipients }) => void (this.#delivered += recipients.length))
     queue.on('deferred', ({ recipients }) => void (this.#deferred += recipients.length))
