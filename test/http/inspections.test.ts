@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { WaybillError } from '../../src/errors.js'
 import { inspected } from '../../src/http/inspection/inspected.js'
+import { threadedInspect } from '../../src/http/inspection/inspector.js'
 import { eventsOf, httpStage, type HttpStage } from './stage.js'
 
 async function inspectedStage(): Promise<HttpStage> {
@@ -87,4 +88,19 @@ test('the history of a message has its records in order of time', async () => {
 test('where the queue lies in no directory the routes say so', async () => {
   const stage = await httpStage()
   expect(await get(stage, '/v1/log/segments')).toMatchObject({ code: 'NOT_READY', status: 503 })
+})
+
+test('a client that leaves while it waits for an inspection makes its place free', async () => {
+  const inspect = threadedInspect('nowhere')
+  const clients = Array.from({ length: 10 }, () => new AbortController())
+  const codeOf = (signal: AbortSignal): Promise<unknown> =>
+    inspect({ kind: 'verify' }, () => undefined, signal).catch(({ code }: { code?: unknown }) => code)
+  const codes = clients.map(({ signal }) => codeOf(signal))
+  const more = new AbortController()
+  expect(await codeOf(more.signal)).toBe('TOO_MANY_REQUESTS')
+  for (const waiting of clients.slice(2)) waiting.abort()
+  const next = codeOf(more.signal)
+  for (const running of clients.slice(0, 2)) running.abort()
+  expect(await Promise.all(codes)).toEqual(clients.map(() => 'NOT_READY'))
+  expect(await next).not.toBe('TOO_MANY_REQUESTS')
 })

@@ -102,11 +102,13 @@ export class RateLimiter {
     return true
   }
 
-  /** @param transport as it is listed @returns false: no operator has slowed it */
+  /** Ends the order for the transport, and that for all of them: each slows it.
+   * @param transport as it is listed @returns false: no operator has slowed it */
   unslow(transport: string, nexthop: string): boolean {
-    const isSlow = [transport, ''].some((by) => this.#limits.unslow({ transport: by, nexthop }))
-    if (isSlow) this.#orderChanged({ nexthop })
-    return isSlow
+    const ended = [transport, ''].filter((by) => this.#limits.unslow({ transport: by, nexthop }))
+    if (ended.length === 0) return false
+    this.#orderChanged({ nexthop })
+    return true
   }
 
   #orderChanged({ nexthop }: Pick<SlowedNexthop, 'nexthop'>): void {

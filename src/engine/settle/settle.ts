@@ -161,13 +161,15 @@ export class Settle {
   async carryOut(message: ActiveMessage, order: Order): Promise<boolean> {
     const isStill = (): boolean => waits(this.#parts, message.place)
     while (isStill()) {
+      const changeCount = this.#roomChangeCount
       const result = await this.#obey({ message, isStill }, order).catch((error: unknown) => {
         // What moves on may take along what was to be read.
         if (this.#parts.life.isOver || !isWaybillError(error) || isStill()) throw error
         return 'overtaken'
       })
       if (result !== 'no room') return result === 'done'
-      await this.room.change()
+      // Room that came before this step is announced no more: the order would wait for the next.
+      if (changeCount === this.#roomChangeCount) await this.room.change()
     }
     return false
   }

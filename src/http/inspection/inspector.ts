@@ -1,6 +1,6 @@
 /** Inspections on threads beside the relay's.
  * Invariant: `runningMax` run at once and `waitingMax` wait. Each has a bounded heap, and ends
- * with its client: what it costs the relay is processor time. */
+ * with its client, as does its wait: what it costs the relay is processor time. */
 import { Worker } from 'node:worker_threads'
 import { WaybillError } from '../../errors.js'
 import { ProblemError } from '../wire/problem-details.js'
@@ -19,22 +19,37 @@ export interface ThreadTask {
 /** @param path of the queue's directory */
 export function threadedInspect(path: string): Inspect {
   let runningCount = 0
-  const waiting: (() => void)[] = []
-  const turn = async (): Promise<void> => {
-    if (runningCount >= runningMax) {
-      if (waiting.length >= waitingMax)
-        throw new ProblemError('TOO_MANY_REQUESTS', `${waitingMax} inspections wait already`)
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    }
-    runningCount++
+  const waiting = new Set<() => void>()
+  const turn = async (signal: AbortSignal): Promise<void> => {
+    if (runningCount < runningMax) return void runningCount++
+    if (waiting.size >= waitingMax)
+      throw new ProblemError('TOO_MANY_REQUESTS', `${waitingMax} inspections wait already`)
+    await new Promise<void>((resolve, reject) => {
+      if (signal.aborted) return reject(left())
+      const leave = (): void => {
+        waiting.delete(begin)
+        reject(left())
+      }
+      const begin = (): void => {
+        signal.removeEventListener('abort', leave)
+        resolve()
+      }
+      waiting.add(begin)
+      signal.addEventListener('abort', leave)
+    })
+  }
+  const passTurn = (): void => {
+    const [next] = waiting
+    if (next === undefined) return void runningCount--
+    waiting.delete(next)
+    next()
   }
   return async (order, onProgress, signal) => {
-    await turn()
+    await turn(signal)
     try {
       return await onThread({ path, order }, onProgress, signal)
     } finally {
-      runningCount--
-      waiting.shift()?.()
+      passTurn()
     }
   }
 }

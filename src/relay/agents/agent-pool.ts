@@ -1,17 +1,20 @@
 /** Agents of one command.
  * Invariant: work goes to an agent that is idle; else to a new one, while its owner lets it
  * start one; else to the one with the least to do, where its overfeed allows that; else it waits
- * its turn. What its own bounds keep waiting holds up no work that has others. */
+ * its turn. What its own bounds keep waiting holds up no work that has others. Work that waits is
+ * looked at again when an agent is done or has ended, and when one more may start. */
 import { AgentProcess, type AgentProgram } from './agent-process.js'
 import type { AgentGuard } from './agent-guard.js'
 import type { AgentWork } from './agent-work.js'
 
+/** Agents of each name: all, and those that are not about to end. */
+export type AgentCounts = ReadonlyMap<string, { readonly all: number; readonly lasting: number }>
+
 /** What a pool asks of the owner of all pools. */
 export interface PoolOwner {
   readonly guard: AgentGuard
-  /** Names under which there are as many agents as the work's bounds let there be: it goes to one
-   * that is of all of them. undefined: there are more. */
-  fullNames(work: AgentWork): readonly string[] | undefined
+  /** Agents now, by the names of bounds. */
+  counts(): AgentCounts
   /** @returns milliseconds until one more agent may start for it; Infinity: when another ends */
   startsInMs(work: AgentWork): number
   started(): void
@@ -29,6 +32,8 @@ export class AgentPool {
   readonly #waiting: AgentWork[] = []
   #restsUntilMs = 0
   #timer: NodeJS.Timeout | undefined
+  /** When the timer has all that waits looked at. */
+  #pumpAtMs = Infinity
 
   constructor(program: AgentProgram, owner: PoolOwner) {
     this.#program = program
@@ -49,23 +54,37 @@ export class AgentPool {
     }
     signal.addEventListener('abort', abort, { once: true })
     this.#waiting.push(work)
-    this.pump()
+    // What has waited before can be given as little as when it was last looked at.
+    if (performance.now() < this.#pumpAtMs) this.#pumpFrom(this.#waiting.length - 1)
+    else this.pump()
   }
 
   /** Gives what waits to agents that can take it. */
   pump(): void {
-    // Of work with the same terms, none can be given when the first of it cannot.
+    this.#stopTimer()
+    this.#pumpFrom(0)
+  }
+
+  #pumpFrom(first: number): void {
+    // Thousands may wait that meet the same full bounds: none can be given when one cannot.
     const refused = new Set<string>()
-    for (let at = 0; at < this.#waiting.length;) {
+    let counts = this.#owner.counts()
+    for (let at = first; at < this.#waiting.length;) {
       const work = this.#waiting[at]!
-      const agent = refused.has(work.termsKey) ? undefined : this.#agentFor(work)
+      const full = refused.has(work.termsKey) ? undefined : fullBounds(work, counts)
+      if (full === undefined || refused.has(full.key)) {
+        at++
+        continue
+      }
+      const agent = this.#agentFor(work, full.names)
       if (agent === undefined) {
-        refused.add(work.termsKey)
+        refused.add(work.termsKey).add(full.key)
         at++
       } else {
         this.#waiting.splice(at, 1)
         agent.give(work)
       }
+      counts = this.#owner.counts()
     }
   }
 
@@ -81,13 +100,12 @@ export class AgentPool {
   }
 
   kill(reason: string): void {
-    clearTimeout(this.#timer)
+    this.#stopTimer()
     for (const work of this.#waiting.splice(0)) work.giveUp(reason)
     for (const agent of this.agents) agent.kill(reason)
   }
 
-  #agentFor(work: AgentWork): AgentProcess | undefined {
-    const full = this.#owner.fullNames(work)
+  #agentFor(work: AgentWork, full: readonly string[] | undefined): AgentProcess | undefined {
     const able = [...this.agents].filter(
       (agent) => !agent.isEnding && full?.every((name) => agent.isOf(name)) === true,
     )
@@ -103,8 +121,17 @@ export class AgentPool {
   }
 
   #pumpIn(ms: number): void {
+    const waitMs = Math.ceil(ms)
+    const atMs = performance.now() + waitMs
+    if (atMs >= this.#pumpAtMs) return
+    this.#stopTimer()
+    this.#pumpAtMs = atMs
+    this.#timer = setTimeout(() => this.pump(), waitMs)
+  }
+
+  #stopTimer(): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.pump(), Math.ceil(ms))
+    this.#pumpAtMs = Infinity
   }
 
   #start(): AgentProcess {
@@ -126,3 +153,27 @@ export class AgentPool {
     return agent
   }
 }
+
+interface FullBounds {
+  /** Of as many agents as the work's bounds let there be: it goes to one that is of all of these.
+   * undefined: there are more. */
+  readonly names: readonly string[] | undefined
+  /** The same for work that the same agents could take now. */
+  readonly key: string
+}
+
+function fullBounds({ terms, termsKey }: AgentWork, counts: AgentCounts): FullBounds {
+  const names: string[] = []
+  let key = `${terms.overfeed}`
+  for (const name in terms.bounds) {
+    const { all, lasting } = counts.get(name) ?? noAgents
+    const most = terms.bounds[name]!
+    if (lasting > most) return { names: undefined, key: termsKey }
+    if (all < most) continue
+    names.push(name)
+    key += `\n${most} ${name}`
+  }
+  return { names, key }
+}
+
+const noAgents = { all: 0, lasting: 0 } as const

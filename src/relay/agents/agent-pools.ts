@@ -3,7 +3,7 @@
  * those of its clause, as it is now, whatever else the pool does. The number of agents, idle ones
  * too, never exceeds a bound. If only idle agents are in the way of a new one, one of them ends. */
 import { AgentGuard } from './agent-guard.js'
-import { AgentPool, type PoolOwner } from './agent-pool.js'
+import { AgentPool, type AgentCounts, type PoolOwner } from './agent-pool.js'
 import type { AgentProcess, AgentProgram } from './agent-process.js'
 import { AgentWork, type Work, type WorkTerms } from './agent-work.js'
 import { waitMsMax } from '../../base/options.js'
@@ -56,14 +56,15 @@ export class AgentPools implements PoolOwner {
     this.guard.close()
   }
 
-  fullNames({ terms }: AgentWork): readonly string[] | undefined {
-    const full: string[] = []
-    for (const [name, most] of Object.entries(terms.bounds)) {
-      const counted = this.#agentsOf(name)
-      if (lasting(counted).length > most) return undefined
-      if (counted.length >= most) full.push(name)
-    }
-    return full
+  counts(): AgentCounts {
+    const counts = new Map<string, { all: number; lasting: number }>()
+    for (const { agents } of this.#pools.values())
+      for (const agent of agents)
+        for (const name of agent.names()) {
+          const { all, lasting } = counts.get(name) ?? { all: 0, lasting: 0 }
+          counts.set(name, { all: all + 1, lasting: lasting + (agent.isEnding ? 0 : 1) })
+        }
+    return counts
   }
 
   startsInMs({ terms }: AgentWork): number {

@@ -108,7 +108,12 @@ export class AgentProcess {
     return this.isIdle ? this.idleSinceMs + (this.#lastTerms?.idleMs ?? 0) : Infinity
   }
 
-  /** Does it count under this name: by what it has to do, else by what it did last? */
+  /** Under which it counts: by what it has to do, else by what it did last. */
+  names(): ReadonlySet<string> {
+    const terms = this.isIdle ? [this.#lastTerms] : this.works.map((work) => work.terms)
+    return new Set(terms.flatMap((one) => Object.keys(one?.bounds ?? {})))
+  }
+
   isOf(name: string): boolean {
     if (this.isIdle) return name in (this.#lastTerms?.bounds ?? {})
     return this.works.some(({ terms }) => name in terms.bounds)

@@ -15,7 +15,7 @@ import { composeReport, isReportingMta } from '../../bounce/report.js'
 import { reportDecision, reportRecipientsMax } from '../../bounce/report-decision.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
 import type { RecipientTables } from '../parameters/recipient-refusal.js'
-import { completed } from '../smtp-in/completed-header.js'
+import { checkHeader, completed } from '../smtp-in/completed-header.js'
 import { dateText, messageIdOf } from '../smtp-in/received.js'
 import { plainAddress, type SubmitPort } from '../smtp-in/smtp-handlers.js'
 import { expanded } from '../tables/aliases.js'
@@ -215,6 +215,7 @@ export class Pickup {
 
   async #submit(id: MessageId, mail: FoundMail, recipients: CheckedRecipients['recipients']): Promise<void> {
     const { port, hostname = machineName() } = this.#options
+    checkHeader(mail.data)
     const received = `Received: by ${hostname} (Waybill, from userid ${mail.uid}) id ${id};\r\n\t${dateText(this.#clock.wallMs())}\r\n`
     const submission = {
       sender: this.#senderOf(mail),

@@ -53,12 +53,25 @@ export class HeaderWait {
    * @throws WaybillError MESSAGE_TOO_LARGE */
   isOver(bytes: number, held: () => Buffer): boolean {
     if (bytes <= this.#lookAtBytes) return false
-    if (isHeaderWhole(held())) return true
-    if (bytes > headerBytesMax)
-      throw new WaybillError('MESSAGE_TOO_LARGE', `the header is longer than ${headerBytesMax} bytes`)
+    const sent = held()
+    if (isHeaderWhole(sent)) {
+      checkHeader(sent)
+      return true
+    }
+    if (bytes > headerBytesMax) throw longHeader()
     this.#lookAtBytes = Math.min(2 * bytes, headerBytesMax)
     return false
   }
+}
+
+const longHeader = (): WaybillError =>
+  new WaybillError('MESSAGE_TOO_LARGE', `the header is longer than ${headerBytesMax} bytes`)
+
+/** A whole message has the bound of one that comes in pieces. @throws WaybillError
+ * MESSAGE_TOO_LARGE */
+export function checkHeader(data: Buffer): void {
+  if (data.length > headerBytesMax && leadingFields(withMailboxLines(data)).end > headerBytesMax)
+    throw longHeader()
 }
 
 /** Whatever comes next belongs to the body. */

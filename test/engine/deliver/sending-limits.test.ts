@@ -254,6 +254,19 @@ test('what an operator slows is shown and slow, whatever the transport, until it
   })
 })
 
+test('resuming a site ends the order that slows its transport there, and the one for all transports', async () => {
+  await simulated(async (stage) => {
+    const queue = await stage.open()
+    const rate = { nexthop: 'a.example', count: 1, perMs: 10_000 }
+    queue.slow(rate)
+    queue.slow({ ...rate, transport: 'out' })
+    expect(queue.destinations()).toHaveLength(2)
+    expect(queue.resume('out', 'a.example')).toBe(true)
+    expect(queue.destinations()).toEqual([])
+    expect(queue.resume('out', 'a.example')).toBe(false)
+  })
+})
+
 test.each([
   [{ nexthop: '' }, 'nexthop'],
   [{ nexthop: 'a', transport: 'none' }, 'transport'],

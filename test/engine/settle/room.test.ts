@@ -5,6 +5,8 @@ import { nowhere, position } from '../../../src/base/position.js'
 import { farthest } from '../../../src/engine/settle/late-start.js'
 import { journalBytes, type Replacement } from '../../../src/engine/settle/replacement.js'
 import { seededPrng } from '../../../src/base/prng.js'
+import { release } from '../../../src/admin/verbs/release.js'
+import type { VerbResult } from '../../../src/admin/verbs/tally.js'
 import { openEngine } from '../../../src/engine/open.js'
 import { Lane, holdLane, incomingLane } from '../../../src/lane/lane.js'
 import { SimDisk } from '../../../src/sim/disk/sim-disk.js'
@@ -81,4 +83,37 @@ test('a finish asks for room for all recipients that its report names', async ()
   const large = groups.filter(({ bytes }) => bytes > 8192)
   expect(large).toHaveLength(2)
   for (const { askedBytes, bytes } of large) expect(askedBytes).toBeGreaterThanOrEqual(bytes)
+})
+
+/**    1. an order for a message in a lane finds no room
+ *    2. room comes before that answer has reached the order
+ *    3. nothing else happens: the order would wait for ever */
+test('an order for a waiting message misses no room that comes as soon as it has found none', async () => {
+  const world = new SimWorld({ seed: 1 })
+  let askedCount = 0
+  const run = async (): Promise<VerbResult> => {
+    const opened = await openEngine('simulated', {
+      segmentBytes: 256 * 4096,
+      laneSegmentBytes: 256 * 4096,
+      freeBytesMin: 0,
+      clock: world.clock,
+      prng: seededPrng(1),
+      disk: new SimDisk(world),
+      transports: { out: { deliver: () => delivered } },
+      route: () => ({ transport: 'out', nexthop: 'example.net' }),
+    })
+    const { engine, parts } = opened
+    await engine.accept.submit({ ...submission(['a@example.net']), hold: true })
+    await engine.idle()
+    engine.settle.room.mayHave = () => {
+      if (askedCount++ > 0) return true
+      queueMicrotask(() => engine.settle.roomChanged())
+      return false
+    }
+    const result = await release(opened, { all: true }, {})
+    parts.life.end(undefined)
+    return result
+  }
+  expect(await world.settle(run())).toMatchObject({ messageCount: 1 })
+  expect(askedCount).toBe(2)
 })

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { DeliveryRequest, DeliveryResult, Transport } from '../../../src/delivery/transport.js'
 import { accountOf } from '../../../src/relay/agents/agent-account.js'
 import { AgentPools } from '../../../src/relay/agents/agent-pools.js'
+import { AgentProcess } from '../../../src/relay/agents/agent-process.js'
 import { pipeTransport, type PipeOptions } from '../../../src/relay/agents/pipe-transport.js'
 import { root } from '../../project.js'
 import { requestOf, someData } from '../request.js'
@@ -158,6 +159,25 @@ test('what waits for an agent is looked at as often as there is work, not for ea
   const all = Array.from({ length: 100 }, () => pools.deliver('', started, terms, work))
   await Promise.all(all)
   expect(lookCount).toBeLessThan(10 * all.length)
+})
+
+/**    1. a thousand destinations have separate rings, and one command
+ *    2. each that waits is compared with each agent, whenever one more comes or is done
+ *    3. the relay does nothing else for many seconds */
+test('what waits under separate rings is compared with agents as often as there is work', async () => {
+  const pools = new AgentPools({ startsPerSecondMax: 1000 })
+  onTestFinished(() => pools.close())
+  const words = ['/bin/sh', '-c', each(report)]
+  const program = { words, account: undefined, fileCountMax: undefined, directory, timeoutMs: 20_000 }
+  const started = () => ({ ...program, environment: { PATH: '/usr/bin:/bin' } })
+  const work = { request: requestOf(someData), channel: 'pipe', signal: new AbortController().signal }
+  const compared = vi.spyOn(AgentProcess.prototype, 'isOf')
+  onTestFinished(() => compared.mockRestore())
+  const termsOf = (ring: number) => ({ bounds: { [`ring ${ring}`]: 1, all: 2 }, overfeed: 0, idleMs: 1000 })
+  const all = Array.from({ length: 100 }, (_, at) => pools.deliver('', started, termsOf(at), work))
+  const outcomes = (await Promise.all(all)).flat()
+  expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['delivered']))
+  expect(compared.mock.calls.length).toBeLessThan(50 * all.length)
 })
 
 test('no more agents are started in a second than may be: what waits goes to the one that there is', async () => {

@@ -196,6 +196,14 @@ test.each<[string, Partial<DroppedMail>, string]>([
   expect([refused, await names(), await names('taken')]).toEqual([[], [], []])
 })
 
+test('a header that is longer than clients may send is reported to the sender', async () => {
+  await drop('b@example.net', { data: Buffer.from(`X: ${'x'.repeat(1 << 20)}\r\n\r\nbody\r\n`) })
+  await pickup({ sizeBytesMax: 2 << 20 }).look()
+  expect(texts()[0]).toContain('Status: 5.3.4')
+  expect(submitted).toMatchObject([{ sender: '', recipients: ['a@example.org'] }])
+  expect([refused, await names(), await names('taken')]).toEqual([[], [], []])
+})
+
 test('a message that the queue refuses is reported to the sender', async () => {
   const id = await drop()
   const port: SubmitPort = {

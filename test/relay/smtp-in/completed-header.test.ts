@@ -85,6 +85,12 @@ test('the null sender has an author', () => {
 
 const isWhole = (sent: string): boolean => new HeaderWait(0).isOver(sent.length, () => Buffer.from(sent))
 
+test('a header that is whole is refused all the same when it is longer than 1 MiB', () => {
+  const header = (bytes: number): string => `X: ${'x'.repeat(bytes - 5)}\r\n`
+  expect(isWhole(`${header(1 << 20)}\r\nbody`)).toBe(true)
+  expect(() => isWhole(`${header((1 << 20) + 1)}\r\nbody`)).toThrow('the header is longer than 1048576 bytes')
+})
+
 test.each([
   'A: b',
   'A: b\r\n',

@@ -634,6 +634,12 @@ test.each<[string, string[], number]>([
   expect(ended.stderr).toMatch(/^waybill sendmail: /)
 })
 
+test('a header that a relay would refuse is refused, and not left in the maildrop', async () => {
+  const ended = await sendmail(['a@example.net'], `X: ${'x'.repeat(1 << 20)}\n\nbody\n`)
+  expect(ended).toMatchObject({ exitCode: 65, stdout: '' })
+  expect(ended.stderr).toContain('the header is longer than 1048576 bytes')
+})
+
 test('where there is no queue none is made, unless it is said: a mistyped directory is one that no relay reads', async () => {
   const mistyped = join(directory, 'quue')
   const missing = await runWaybill(['sendmail', '--queue', mistyped, 'a@example.net'], {

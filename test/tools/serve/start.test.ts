@@ -64,6 +64,23 @@ test.each([24, 32, 48])('with %i file descriptors it says so, without a trace', 
   expect(stderr).not.toMatch(/^ +at /m)
 })
 
+/** Clients without a descriptor are accepted and closed, in silence. */
+test.each([
+  [['--sessions', '500'], [{ limit: 600, needed: 1500 }]],
+  [['--sessions', '20'], []],
+])('with 600 file descriptors and %s it warns of %j', async (options, warned) => {
+  // It ends as soon as it answers: nobody reads what it prints.
+  const preload = `process.stdout.write = () => setImmediate(() => process.exit())`
+  const preloadUrl = `data:text/javascript,${encodeURIComponent(preload)}`
+  const words = [process.execPath, '--import', preloadUrl, waybillPath, 'serve', '--listen', '127.0.0.1:0']
+  const command = 'ulimit -n 600; exec "$0" "$@"'
+  const { stderr } = await runProgram('sh', ['-c', command, ...words, ...options], { directory })
+  const lines = stderr.trim().split('\n')
+  const found = lines.map((line) => JSON.parse(line) as { limit?: number; needed?: number })
+  const limits = found.filter(({ needed }) => needed !== undefined)
+  expect(limits.map(({ limit, needed }) => ({ limit, needed }))).toEqual(warned)
+})
+
 test('SIGHUP is listened to before anything is loaded', async () => {
   // From then on no file can be opened.
   const preload = `import { openSync } from 'node:fs'

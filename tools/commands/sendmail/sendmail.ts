@@ -13,6 +13,7 @@ import { isMailAddress, quotedAddress, withoutFinalDot } from '../../../src/base
 import { countText } from '../../../src/base/text.js'
 import type { DeliveryResult, Queue } from '../../../src/index.js'
 import { badAddress, isReadable } from '../../../src/relay/parameters/readable-address.js'
+import { checkHeader } from '../../../src/relay/smtp-in/completed-header.js'
 import { addressKey } from '../../../src/relay/tables/address-pattern.js'
 import { isStoreUrl } from '../../../src/store/is-store-url.js'
 import { lineOf, UsageError, type Arguments, type Command, type Option } from '../cli/command.js'
@@ -206,6 +207,11 @@ async function submission(args: Arguments, settings: Settings): Promise<number> 
   const hostname = [machineName(), origin].find((name) => name.includes('.')) ?? machineName()
   const authorship = { sender, origin, hostname, unique, now: new Date(), name: args.one('F') }
   const data = messageOf(lines, authorship)
+  try {
+    checkHeader(data)
+  } catch (error) {
+    return failed(sysexits.data, lineOf(error))
+  }
   return handedOver({ sender, recipients, data, dsn: askedBy(args, complain) }, settings)
 }
 

@@ -37,6 +37,7 @@ import { versionText } from '../cli/version.js'
 import { withAliases, withBcc, withEtrn, withHold, withInFlowDelay, type RelayDoor } from '../door/door.js'
 import { Retirement } from '../door/retirement.js'
 import { CertificateWatch } from '../log/certificate-watch.js'
+import { descriptorsNeeded, tellDescriptorLimit } from '../log/descriptor-limit.js'
 import { descriptorSink, LogLines } from '../log/log-lines.js'
 import {
   clientWitness,
@@ -46,6 +47,7 @@ import {
   withLoggedClients,
 } from '../log/log.js'
 import { monotonicNow, systemdOf, type Notify } from '../log/systemd.js'
+import { processLimitOf } from '../parameters/scheduler-parameters.js'
 import { sharedLimits, sharedScheduler, Shares } from '../parameters/shares.js'
 import { clauseAgentsOf } from '../policy/agent-options.js'
 import { tellIdleClauses, tellMissingLanes } from '../policy/scheduler-conf.js'
@@ -343,8 +345,8 @@ class Relay {
 
   #tellBegin(): void {
     const { args, settings } = this.#parts
-    const { home, direct, hostname, isFrozen } = settings
-    const { tables, names } = this.#ways.said
+    const { home, direct, hostname, isFrozen, server } = settings
+    const { tables, names, parameters } = this.#ways.said
     const log = this.#log
     log.info({ queue: home.shown, lock: this.#queue.lockKind }, 'the queue is open')
     logEvents(this.#queue, log)
@@ -355,6 +357,8 @@ class Relay {
     if (tables.policy !== undefined) tellIdleClauses(args, tables.policy, names, log)
     if (isFrozen) log.warn('--freeze: nothing is delivered')
     void tellProofs(args, tables.tlsPolicy, log)
+    const processLimits = new Map(names.map((name) => [name, processLimitOf(parameters.scheduler, name)]))
+    void tellDescriptorLimit(descriptorsNeeded(server.sessionsMax, processLimits), log)
     this.#queue.on('crashed', ({ error }) => {
       if (error === undefined) return
       log.fatal({ err: error }, 'the queue has crashed')

@@ -155,7 +155,7 @@ function networksOf(args: Arguments, option: 'trust' | 'proxy-protocol'): string
 function serverOf(
   args: Arguments,
   { places, hostname, purpose }: Pick<SmtpFrontOptions, 'places' | 'purpose'> & { readonly hostname: string },
-): SmtpFrontOptions & { readonly sizeBytesMax: number } {
+): SmtpFrontOptions & { readonly sizeBytesMax: number; readonly sessionsMax: number } {
   const trust = networksOf(args, 'trust')
   const proxyProtocol = networksOf(args, 'proxy-protocol')
   const sizeBytesMax = parseBytes('size-limit', args.one('size-limit') ?? '50M')
