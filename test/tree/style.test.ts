@@ -337,6 +337,29 @@ test('the tests that begin first are deep ones, each named once', () => {
   expect(longestTests.length).toBe(new Set(longestTests).size)
 })
 
+/** Modules that programs import by the names in package.json. */
+const entries = Object.values(
+  (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: Record<string, unknown> })
+    .exports,
+).map((entry) => JSON.stringify(entry).replace(/.*"\.\/dist\/(src[^"]*)\.d\.ts".*/, '$1.ts'))
+
+test('a value that a file exports is used in another one', () => {
+  const userCounts = new Map<string, number>()
+  const scripts = ['tools', 'test'].flatMap((folder) => filesBelow(folder, '.mjs'))
+  const codes = [...everything.map(codeOf), ...scripts.map((path) => readFileSync(join(root, path), 'utf8'))]
+  for (const code of codes)
+    for (const word of new Set(code.match(/\w+/g))) userCounts.set(word, (userCounts.get(word) ?? 0) + 1)
+  const exported = /^export (?:async |abstract )?(?:const|let|class|function\*?) (\w+)/gm
+  const unused = everything
+    .filter(({ path }) => !entries.includes(path))
+    .flatMap((source) =>
+      [...codeOf(source).matchAll(exported)]
+        .filter(([, name]) => userCounts.get(name!) === 1)
+        .map(([, name]) => `${source.path}: ${name}`),
+    )
+  expect(unused).toEqual([])
+})
+
 test('what may be of another realm is not asked with instanceof', () => {
   const classes = /\binstanceof (?:\w*Error|Promise|Uint8Array|ArrayBuffer|Map|Set|Date|RegExp)\b/
   const ours = new Set(
