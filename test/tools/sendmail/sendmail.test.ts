@@ -10,7 +10,7 @@ import {
   type ListedMessage,
   type RequestDsn,
 } from '../../../src/index.js'
-import { sysexitOfError, sysexitOfResult } from '../../../tools/commands/text/sysexits.js'
+import { sysexitOfError, sysexitOfResult } from '../../../tools/commands/sendmail/sysexits.js'
 import { laySmallQueue } from '../../end-to-end/laid-queue.js'
 import { RelayProcess, waybillPath } from '../../end-to-end/relay-process.js'
 import { nodeDisk } from '../../../src/disk/node-disk.js'

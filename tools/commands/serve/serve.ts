@@ -4,7 +4,7 @@
  * with an error, and its supervisor starts it again. */
 import { tlsWays } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import type { Arguments, Command } from '../cli/command.js'
-import { mailqOptions } from '../cli/mailq-ports.js'
+import { mailqOptions } from './mailq-ports.js'
 import { queueHelp } from '../cli/queue-path.js'
 import { agentOptions } from '../policy/agent-options.js'
 import { withConfig, type ConfiguredArguments } from './config.js'

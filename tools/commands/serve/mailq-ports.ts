@@ -6,8 +6,8 @@ import type { Logger } from 'pino'
 import { answerForMailq, listenMailq } from '../../../src/mailq/mailq-port.js'
 import type { ReadQueue } from '../../../src/mailq/reading.js'
 import type { Listener } from '../../../src/relay/listening.js'
-import type { Arguments, Option } from './command.js'
-import { formatEndpoint, parseWord, type Endpoint } from './values.js'
+import type { Arguments, Option } from '../cli/command.js'
+import { formatEndpoint, parseWord, type Endpoint } from '../cli/values.js'
 
 const users = ['all', 'owner'] as const
 

@@ -1,4 +1,4 @@
-/** Reads single files of `serve`: certificate, users, relay domains, aliases, senders, and the
+/** Reads single files of the relay: certificate, users, relay domains, aliases, senders, and the
  * password at the relay.
  * Invariant: a password is never an argument, where every user of the machine could read it. */
 import { X509Certificate } from 'node:crypto'

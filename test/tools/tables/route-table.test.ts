@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { refusalOf } from '../../../src/relay/tables/route-verdict.js'
-import { routesIn } from '../../../tools/commands/serve/route-table.js'
+import { routesIn } from '../../../tools/commands/tables/route-table.js'
 
 const direct = { findsMailHosts: true, hasMaildirs: false }
 
