@@ -52,7 +52,7 @@ export function parseZmailerClauses(text: string): readonly ZmailerClause[] {
 }
 
 export interface ReadClauses {
-  /** Without those whose pattern is none, and without settings that are none. */
+  /** Without clauses whose pattern is invalid, and without invalid settings. */
   readonly clauses: readonly ZmailerClause[]
   /** In the order of the text. */
   readonly problems: readonly PolicyProblem[]

@@ -124,7 +124,7 @@ test.each([
   { id: 'a\nb' },
   { id: {} },
   { recipient: 5 },
-])('a dsn that is none is refused: %j', async (dsn) => {
+])('an invalid dsn is refused: %j', async (dsn) => {
   const { queue, taken } = await openStage()
   const mail = { ...hello, dsn: dsn as object }
   await expect(mailer(queue).sendMail(mail)).rejects.toMatchObject({ code: 'OPTION_INVALID' })

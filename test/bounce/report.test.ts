@@ -330,7 +330,7 @@ test('where not all can be named failures and delays are, before successes', asy
   expect(named).toHaveLength(listedRecipientsMax)
 })
 
-test('a status that is none is reported as a general one of its kind', async () => {
+test('an invalid status is reported as a general one of its kind', async () => {
   const recipients = [
     { ...bob, status: '550' },
     { ...late, status: '' },

@@ -52,7 +52,7 @@ for (const byProgram of [false, true]) {
     expect(await takeAndRelease(byProgram)).toBe('none')
   })
 
-  test(`${how}: who removes the file has no lock for it`, async () => {
+  test(`${how}: to remove the file gives no lock for it`, async () => {
     const lock = await (byProgram ? takeLock(path, flockByProgram) : takeLock(path))
     await rm(path)
     expect(await takeAndRelease(byProgram)).toBe('QUEUE_LOCKED')

@@ -74,7 +74,7 @@ test('after a crash at any call, a pool takes over what is there and makes segme
     expect({ line, ...(await takeOver(image)) }).toEqual({ line, unfinished: 0, short: 0, prepared: true })
 })
 
-test('a spare that has its name has its whole length after any crash, so that who writes to it meets no full disk', async () => {
+test('a spare that has its name has its whole length after any crash, so that a write to it meets no full disk', async () => {
   const { disk, world } = newDisk()
   await world.settle(begin(disk))
   await world.settle(journalPool(disk).refill())

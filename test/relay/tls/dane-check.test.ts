@@ -97,7 +97,7 @@ test.each<[string, readonly Name[], Name]>([
   }
 })
 
-test('an anchor may be limited to some names: who names it means it', () => {
+test('an anchor may be limited to some names: a record that names it counts', () => {
   expect(faultOf(['byNarrow', 'narrow'], [['2 0 1', 'narrow']])).toBe(undefined)
 })
 

@@ -1,7 +1,7 @@
 /** The options of `serve` for outgoing mail: to one server, to the servers of each domain, or to
  * Maildirs; and when it is tried again.
  * Invariant: the relay alone hears the password, and over TLS that verifies: a table that says
- * otherwise is none. */
+ * otherwise is refused. */
 import { comparableDomainOf } from '../../../src/base/mail-address.js'
 import { isWaybillError, WaybillError } from '../../../src/errors.js'
 import {

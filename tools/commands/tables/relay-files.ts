@@ -78,7 +78,7 @@ export async function certificateIn(
 }
 
 /** Of the first one, which is the server's own, milliseconds since 1970.
- * @throws Error when it is none, or its time is none */
+ * @throws Error when it is no certificate, or its time is invalid */
 export function expiryMsOf(certificate: Certificate): number {
   return validityOf(certificate).untilMs
 }
