@@ -278,7 +278,7 @@ test('a crash while a message is on its way rejects what waits', async () => {
   await expect(sent).rejects.toMatchObject({ code: 'QUEUE_CRASHED' })
 })
 
-test('who holds messages back until it is idle sends all of them, a bounded number at once', async () => {
+test('a program that holds messages back until `idle` sends all of them, a bounded number at once', async () => {
   const settle: (() => void)[] = []
   const transporter = mailer({
     isCrashed: false,

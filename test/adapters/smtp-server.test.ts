@@ -207,7 +207,7 @@ test('REQUIRETLS is not offered by a server with our options, and refused at the
   expect(queue.kept).toEqual([])
 })
 
-test('DSN is offered by a server with our options, unless told, and what is asked goes to the queue', async () => {
+test('DSN is offered by a server with our options by default, and what is asked goes to the queue', async () => {
   const queue = memoryQueue()
   const client = await rawClient(await serve(queue))
   await client.reply()

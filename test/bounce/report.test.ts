@@ -153,7 +153,7 @@ test('data that only the embedder can read is not given back, though all of it w
   expect(typesOf(report)).toEqual(['text/plain', 'message/delivery-status'])
 })
 
-test('people are told of each recipient under what became of him', async () => {
+test('the text for people has each recipient under what became of it', async () => {
   const to = (action: ReportedRecipient['action']): ReportedRecipient => ({
     ...bob,
     action,

@@ -81,7 +81,7 @@ test.each(['hold', 'release', 'requeue', 'delete', 'expire'] as const)(
   },
 )
 
-test('reload is for who has the queue open: what he has read comes back, or what was wrong', async () => {
+test('a reload is done by the process that has the queue open: what it has read comes back, or what was wrong', async () => {
   const files = [{ option: 'auth', path: '/etc/users', holds: '2 users' }]
   const answers = [
     Promise.resolve(files),
@@ -659,7 +659,7 @@ test('more clients than it serves are told to come again, and one that leaves ma
     .toBe(false)
 })
 
-test('who logs is told of a request, and of how it ended', async () => {
+test('the log has a request, and how it ended', async () => {
   const told: unknown[] = []
   await serve({
     onRequest: (request) => told.push(request.do),
@@ -675,7 +675,7 @@ test('who logs is told of a request, and of how it ended', async () => {
   expect(told).toEqual(['hold', ['hold', 1, false], ['delete', 'DISK_FULL']])
 })
 
-test('who logs is told of a verb that is refused when it has come to messages, as of one that goes on', async () => {
+test('the log has a verb that is refused when it has come to messages, as it has one that goes on', async () => {
   const told: unknown[] = []
   await serve({
     onRequest: (request) => told.push(request.do),

@@ -83,7 +83,7 @@ test('the next life in this process waits until the one before has let go', asyn
   release(await next)
 })
 
-test('who is refused is told which process has the queue', async () => {
+test('a refused process is told which one has the queue', async () => {
   const disk = nodeDisk(directory)
   await disk.lock('lock')
   expect((await readFile(path, 'latin1')).trim()).toBe(String(process.pid))

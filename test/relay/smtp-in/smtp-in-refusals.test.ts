@@ -178,7 +178,7 @@ test.skipIf(addressHere === undefined).each([
   [undefined, /^250 /],
   [['127.0.0.1'], /^554 5\.7\.1 /],
 ])(
-  'who connects from an address of this machine to the same may relay, unless %s is named',
+  'a client that connects from an address of this machine to the same may relay, unless %s is named',
   async (trust, reply) => {
     const host = addressHere!
     const listener = await listen(memoryQueue(), {
@@ -224,7 +224,7 @@ test('a client that leaves without its reply holds its place until its message i
   await expect.poll(async () => (await connected(listener)).reply()).toMatch(/^220/)
 })
 
-test('strangers together have so many sessions at once, and take none from who is trusted', async () => {
+test('strangers together have so many sessions at once, and take none from trusted clients', async () => {
   const options = { trust: ['127.0.0.1'], sessionsMax: 2, greetDelayMs: 1 }
   const listener = await listen(memoryQueue(), options)
   const from = (localAddress: string) => connected(listener, { localAddress })
@@ -248,7 +248,7 @@ test('a client that is turned away, and does not leave, is not waited for', asyn
   expect(second.socket.destroyed).toBe(true)
 })
 
-test('a client that has said QUIT and does not leave still counts, and close drops him', async () => {
+test('a client that has said QUIT and does not leave still counts, and close drops it', async () => {
   const listener = await listen(memoryQueue(), { sessionsMax: 1 })
   const first = await connected(listener, { allowHalfOpen: true })
   first.send('EHLO c\r\nQUIT\r\n')
@@ -263,7 +263,7 @@ test('a client that has said QUIT and does not leave still counts, and close dro
   expect(first.socket.destroyed).toBe(true)
 })
 
-test('a stranger has so many sessions at once and no more, whoever is trusted as many as there are', async () => {
+test('a stranger has so many sessions at once and no more, a trusted client as many as there are', async () => {
   const options = { trust: ['127.0.0.2'], sessionsPerClientMax: 2, greetDelayMs: 1 }
   const listener = await listen(memoryQueue(), options)
   const strangers = [await connected(listener), await connected(listener), await connected(listener)]
@@ -378,7 +378,7 @@ test.each([
     Infinity,
     expect.stringMatching(/^421 4\.4\.2 /) as string,
   ],
-])('who is trusted %s', async (_, sessionsMax, countMax, says) => {
+])('a trusted client %s', async (_, sessionsMax, countMax, says) => {
   const client = await connected(await listen(memoryQueue(), { idleTimeoutMs: 1000, sessionsMax }))
   await client.reply()
   expect(await trickled(client, 'N', countMax)).toEqual(says)

@@ -34,7 +34,7 @@ test.each([
   expect(table.find(recipient)).toEqual({ transport, nexthop })
 })
 
-test('who has no line goes as without the table', () => {
+test('an address without a line goes as without the table', () => {
   expect(routesIn('.example.net a:', 'routes', direct).find('ada@example.net')).toBeUndefined()
 })
 
