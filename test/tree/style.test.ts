@@ -279,8 +279,8 @@ test('no docstring stands before another one, where no editor shows it', () => {
   expect(hidden).toEqual([])
 })
 
-/** A docstring, and the lines that it stands before, up to an empty one. */
-const documented = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*((?:(?!\n\n)[\s\S])*)/g
+/** A docstring, and the lines that it stands before, up to an empty one or the next docstring. */
+const documented = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*((?:(?!\n\n|\/\*\*)[\s\S])*)/g
 
 test('a parameter that a docstring describes is one of the signature', () => {
   const stale = everything.flatMap(({ path, text }) =>

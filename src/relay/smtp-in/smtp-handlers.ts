@@ -59,7 +59,7 @@ export const clientOf = ({ remoteAddress, hostNameAppearsAs, user }: SMTPServerS
 
 /** As much of a queue as a server needs. */
 export interface SubmitPort {
-  /** @param client and `trace` for a port between a server and the queue */
+  /** `client` and `trace` are for a port between a server and the queue. */
   submit(
     submission: {
       sender: string
