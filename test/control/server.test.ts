@@ -375,7 +375,7 @@ test('a listing waits for its reader, and ends when the reader leaves', async ()
   await expect.poll(() => ended).toBe(true)
 })
 
-test('a reader of a listing that reads nothing is let go', async () => {
+test('a reader of a listing that reads nothing is disconnected', async () => {
   await serve({ stallMs: 100 })
   let ended = false
   queue.listed = async function* () {
@@ -555,7 +555,7 @@ test.each([
   ['rubbish', 'GET / HTTP/1.1\n', 'OPTION_INVALID'],
   ['a request of a later version', '{"waybill":9,"do":"stop"}\n', 'FORMAT_NEWER'],
   ['a line without an end', 'x'.repeat(requestBytesMax + 1), 'OPTION_INVALID'],
-])('a client that sends %s is told so and let go, and others notice nothing', async (_, text, code) => {
+])('a client that sends %s is told so and disconnected, and others notice nothing', async (_, text, code) => {
   await serve()
   const client = await connect()
   const answer = await heard(raw(text))
@@ -580,7 +580,7 @@ test('a client that sends a flood while its verb is under way is not read on', a
   expect(takenCount).toBeLessThan(200)
 })
 
-test('a client that says nothing is let go', async () => {
+test('a client that says nothing is disconnected', async () => {
   const waiting: (() => void)[] = []
   const clock = {
     wallMs: () => 0,
@@ -598,7 +598,7 @@ test('a client that says nothing is let go', async () => {
   expect(await closed).toBe('')
 })
 
-test('a client that reads late, but in time, is not let go', async () => {
+test('a client that reads late, but in time, is not disconnected', async () => {
   const stallMs = 12_345
   const waits: string[] = []
   const clock = {

@@ -69,7 +69,7 @@ for (const byProgram of [false, true]) {
   })
 }
 
-test('the next life in this process waits until the one before has let go', async () => {
+test('the next life in this process waits until the one before has released its lock', async () => {
   const lock = await takeLock(path)
   let tell = (): void => undefined
   whenReleased(lock, new Promise<void>((resolve) => (tell = resolve)))

@@ -325,7 +325,7 @@ test.each([
   ['all', 'none'],
   ['all', 'all'],
 ] as const)(
-  'garbage that a full disk refuses the name of a spare (effect %s) and does not let go (effect %s) goes when there is room',
+  'garbage that a full disk refuses the name of a spare (effect %s) and does not remove (effect %s) goes when there is room',
   async (renamed, unlinked) => {
     const { disk, world } = newDisk()
     await world.settle(begin(disk))
@@ -359,7 +359,7 @@ test('a start whose segments that never began do not go is refused: their names 
   await expect(world.settle(next)).rejects.toMatchObject({ code: 'DISK_FULL' })
 })
 
-test('a spare that is half made, and that a full disk does not let go, goes when there is room', async () => {
+test('a spare that is half made, and that a full disk does not remove, goes when there is room', async () => {
   const { disk, world } = newDisk()
   await world.settle(begin(disk))
   disk.arm([

@@ -226,7 +226,7 @@ test('a stranger who begins to log in and cancels it again and again is turned a
   expect(last).toMatch(/^421 4\.7\.0 /)
 })
 
-test('a stranger who stops in the middle of AUTH is let go', async () => {
+test('a stranger who stops in the middle of AUTH is disconnected', async () => {
   const client = await secured(await listenWith({ idleTimeoutMs: 200 }))
   await client.say('AUTH LOGIN')
   await client.say(base64('ada'))

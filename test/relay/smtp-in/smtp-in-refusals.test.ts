@@ -293,7 +293,7 @@ test.each([
   expect(last).toMatch(says)
 })
 
-test('a client that says nothing is let go', async () => {
+test('a client that says nothing is disconnected', async () => {
   const client = await connected(await listen(memoryQueue(), { idleTimeoutMs: 50 }))
   await client.reply()
   expect(await client.reply()).toMatch(/^421 /)
@@ -337,13 +337,13 @@ async function trickled(client: RawClient, piece: string, countMax = Infinity): 
 
 const slow = { trust: ['10.0.0.1'], greetDelayMs: 1, idleTimeoutMs: 200 }
 
-test('a stranger who never ends a line is let go, as if silent', async () => {
+test('a stranger who never ends a line is disconnected, as if silent', async () => {
   const client = await connected(await listen(memoryQueue(), slow))
   await client.reply()
   expect(await trickled(client, 'N')).toMatch(/^421 4\.4\.2 /)
 })
 
-test('a stranger who sends a message octet by octet is let go, and nothing of it is kept', async () => {
+test('a stranger who sends a message octet by octet is disconnected, and nothing of it is kept', async () => {
   const queue = memoryQueue()
   const client = await connected(await listen(queue, slow))
   await untilData(client)

@@ -1,6 +1,6 @@
 /** The listeners of `serve` for listings: the socket `mailq` in the queue's directory, for the
  * users of this machine, and the ports of `--mailq`.
- * Invariant: without the socket mail goes its way all the same; a port that was asked for, and
+ * Invariant: without the socket mail is delivered as ever; a port that was asked for, and
  * cannot be had, ends the start. */
 import type { Logger } from 'pino'
 import { answerForMailq, listenMailq } from '../../../src/mailq/mailq-port.js'

@@ -158,7 +158,7 @@ export const serve: Command = {
     'sessions-per-client': { value: 'N', help: 'of one address that is not trusted, of IPv6 one /64 (50)' },
     'idle-timeout': {
       value: 'TIME',
-      help: 'a client that is silent for so long is let go (5m); when it is not trusted, or half of the\nsessions are taken, also one that needs so long for a command, or for data at under 500 B/s',
+      help: 'a client that is silent for so long is disconnected (5m); when it is not trusted, or half of the\nsessions are taken, also one that needs so long for a command, or for data at under 500 B/s',
     },
     'greet-delay': {
       value: 'TIME',
