@@ -134,7 +134,7 @@ export function measure(destinations: number, recipients: number): SchedulerFigu
 
 /** The large message is there first; a hundred deliveries are under way, and end in the order in
  * which they began. */
-export function measureMemory(qmgrMessageRecipientLimit: number, recipientLimit: number): MemoryFigure {
+function measureMemory(qmgrMessageRecipientLimit: number, recipientLimit: number): MemoryFigure {
   const large: Letter = { batch: batchesOf(1000, 100_000)[0]! }
   const small = batchesOf(1000, 1)
   const scheduler = new Scheduler<Letter>(

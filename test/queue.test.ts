@@ -11,7 +11,7 @@ test('the limits are those that it was opened with, each its own', async () => {
   })
 })
 
-test('a queue that is let go by `await using` has crashed', async () => {
+test('a queue that is disposed of by `await using` has crashed', async () => {
   await simulated(async (stage) => {
     const queue = await stage.open()
     await queue[Symbol.asyncDispose]()

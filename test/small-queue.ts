@@ -1,7 +1,7 @@
 /** A queue of small segments, for tests that are about something else. One of 64 MiB each begins
  * with 200 MiB of zeroes, written and synced: more work than what most tests are about.
  * Invariant: it is made once for all tests, by the engine, and copied (end-to-end/laid-queue.ts);
- * who opens a queue keeps to the sizes that it was made with. */
+ * a life keeps to the sizes with which its queue was made. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -5,7 +5,7 @@
  * looks at both. */
 
 /** By what makes them deep. */
-export const deepTests: Readonly<Record<string, readonly string[]>> = {
+const deepTests: Readonly<Record<string, readonly string[]>> = {
   /** Crashes by the thousand, removed guarantees, chains of lives. */
   crash: [
     'test/crash/**',

@@ -20,7 +20,7 @@ const headerBytes = 16
 const tableBelowBytes = 400
 
 /** Appends one framed record. Returns the offset behind it. */
-export function appendRecord(
+function appendRecord(
   into: Buffer,
   at: number,
   kind: number,

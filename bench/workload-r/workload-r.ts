@@ -10,7 +10,7 @@ import type { BenchArguments } from '../bench.js'
 
 const youngCount = 100_000
 
-export const besideItselfTitle = 'the engine beside itself, 100 producers'
+const besideItselfTitle = 'the engine beside itself, 100 producers'
 const oneDestination = 'one destination'
 
 /** @param backlogCount deferred messages of the last one */

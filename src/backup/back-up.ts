@@ -59,7 +59,7 @@ export const backUpOwn = (
 ): Promise<BackupReport> =>
   backUp({ ...parts.options, directory, keep: () => pinFiles(parts, engine) }, request)
 
-export const isTar = (path: string): boolean => path.endsWith('.tar')
+const isTar = (path: string): boolean => path.endsWith('.tar')
 
 /** @throws WaybillError OPTION_INVALID, VERB_ABORTED, DISK_FULL, DISK_FAILED, LOG_CORRUPT,
  * QUEUE_CRASHED */

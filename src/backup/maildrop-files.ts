@@ -40,7 +40,7 @@ async function namesIn(directory: string): Promise<string[]> {
   }
 }
 
-/** @returns undefined when it is not complete, has moved on, or is none that `sendmail` has left */
+/** @returns undefined when it is not complete, has moved on, or was not left by `sendmail` */
 async function completeFile(path: string): Promise<Buffer | undefined> {
   try {
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)

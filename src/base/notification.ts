@@ -36,7 +36,7 @@ const events = Object.keys(bits) as readonly NotifyWhen[]
 
 export const notifyBitsMax: number = neverBit
 
-/** @returns undefined when it is none */
+/** @returns undefined when `notify` is invalid */
 export function notifyBits(notify: unknown): number | undefined {
   if (notify === undefined) return 0
   if (notify === 'never') return neverBit

@@ -1,6 +1,7 @@
 /** Counts with their nouns, strict UTF-8, and strings that keep no longer ones in memory. Pure. */
 
-/** The noun as it stands behind the count. @param the plural, if it is not the noun with an s */
+/** The noun as it stands behind the count.
+ * @param more the plural, if it is not the noun with an s */
 export const nounText = (count: number, noun: string, more: string = `${noun}s`): string =>
   count === 1 ? noun : more
 

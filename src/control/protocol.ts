@@ -15,13 +15,13 @@ import type { SlowOptions } from '../admin/verbs/slow.js'
 import type { SuspensionTarget } from '../engine/life/suspensions.js'
 import type { VerbResult } from '../admin/verbs/tally.js'
 
-export const controlVersion = 1
+const controlVersion = 1
 /** A request may be a message of 12 MB; a listed message may have a thousand recipients with
  * reasons. */
 export const requestBytesMax: number = 16 * 1024 * 1024
 export const answerBytesMax: number = 16 * 1024 * 1024
 
-export const plainVerbs = ['hold', 'release', 'requeue', 'delete', 'expire'] as const
+const plainVerbs = ['hold', 'release', 'requeue', 'delete', 'expire'] as const
 export type PlainVerb = (typeof plainVerbs)[number]
 
 export type VerbRequest =

@@ -7,7 +7,7 @@ import type { Answer } from '../store/store.js'
 import { CallStream } from './call-stream.js'
 
 /** How long a process that is connected may take to answer a call. */
-export const takeWaitMs = 5000
+const takeWaitMs = 5000
 const lookMs = 50
 
 /** @returns undefined if no process that lives owns the queue, or if it takes no calls

@@ -1,6 +1,6 @@
 /** The calls of one disk that the thread pool has not answered yet.
- * Invariant: no descriptor is closed while a call that uses it is under way, for the number of a
- * closed descriptor is given to the next file, and a late write would land there. So `abandon`
+ * Invariant: no descriptor is closed while a call that uses it is under way. The number of a closed
+ * descriptor is given to the next file, and a late write would land there. So `abandon`
  * releases what is held only after the last answer; until then new calls reject, and so do the
  * ones under way. */
 import type { NoParamCallback } from 'node:fs'

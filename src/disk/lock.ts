@@ -126,7 +126,7 @@ function loadBinding(): FlockBinding | undefined {
 }
 
 /** flock(2) through fs-ext. */
-export function flockByBinding(binding: FlockBinding, descriptor: number): Promise<boolean> {
+function flockByBinding(binding: FlockBinding, descriptor: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     binding.flock(descriptor, 'exnb', (error) => {
       if (!error) resolve(true)

@@ -2,7 +2,7 @@
  * Invariant: a reading is of one moment, and has at most `messagesMax` messages with
  * `recipientsMax` recipients, however long the queue is. It begins behind the call that asks for
  * it; all that ask before it begins share it. One is made at a time, and `restMs` lie between two.
- * Why: who may connect may ask for ever, and a listing takes the queue's own thread. */
+ * Why: a client may ask again and again, and a listing takes the queue's own thread. */
 import { pause, type Clock } from '../base/clock.js'
 import type { ListedMessage, ListOptions } from '../admin/select/listing.js'
 import type { Selector } from '../admin/select/selector.js'

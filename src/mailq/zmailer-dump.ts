@@ -19,9 +19,9 @@ export interface Vertex {
   readonly host: string
 }
 
-export const firstLine = 'version zmailer 1.0'
+const firstLine = 'version zmailer 1.0'
 /** Of a recipient without a route. */
-export const noWord = '-'
+const noWord = '-'
 /** Ends the text of the last vertex of a dump that has not all. */
 export const cutText = '(more mail waits, and is not listed)'
 

@@ -20,8 +20,8 @@ export interface Glob {
   readonly alternatives: readonly (readonly GlobToken[])[]
 }
 
-export const globLengthMax = 255
-export const alternativeCountMax = 64
+const globLengthMax = 255
+const alternativeCountMax = 64
 
 /** Why a text is no pattern. */
 export class GlobError extends Error {

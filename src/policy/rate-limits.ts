@@ -164,7 +164,7 @@ export class SendingLimits {
       for (const bucket of buckets) bucket.tokens--
       return undefined
     }
-    // Only there: who waits longest for one limit is not in the way of others at the rest.
+    // Only at that limit: mail that waits longest for one must not hold up other mail at the rest.
     giveTurn(limit, band, coming, nowMs, turnMs)
     return { waitMs: Math.ceil(turnMs - nowMs), limit }
   }

@@ -24,7 +24,7 @@ export const rateCountMax = 1_000_000_000
 /** The longest time of a rate, and of a site that is slowed: a year. */
 export const rateMsMax: number = 365 * 86_400_000
 
-/** @returns undefined for what is none */
+/** @returns undefined for a text that is no rate */
 export function readRate(text: string): Rate | undefined {
   const [, digits = '', unit = ''] = /^(\d{1,10})\/([a-z]+)$/.exec(text) ?? []
   const count = Number(digits)

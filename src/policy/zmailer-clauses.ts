@@ -52,7 +52,7 @@ export function parseZmailerClauses(text: string): readonly ZmailerClause[] {
 }
 
 export interface ReadClauses {
-  /** Without those whose pattern is none, and without settings that are none. */
+  /** Without clauses whose pattern is invalid, and without invalid settings. */
   readonly clauses: readonly ZmailerClause[]
   /** In the order of the text. */
   readonly problems: readonly PolicyProblem[]
@@ -220,7 +220,7 @@ interface Keyword {
 /** Entries of `retries`, as in ZMailer. */
 const retryCountMax = 100
 
-export const keywords: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
+const keywords: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
   ['interval', span('a time of at least a second, like 1h5m20s', 1000, (intervalMs) => ({ intervalMs }))],
   ['expiry', span('a time, like 3d', 0, (expiryMs) => ({ expiryMs }))],
   ['retries', { expected: `1 to ${retryCountMax} numbers, like "1 1 2 3 5"`, read: readRetries }],

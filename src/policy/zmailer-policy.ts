@@ -177,7 +177,7 @@ const delayMsMin = 1000
 /** Attempts after the end of the list until the walk repeats itself. */
 const walkLengthMax = 10_000
 
-export const delayOf = (intervalMs: number, factor: number): number =>
+const delayOf = (intervalMs: number, factor: number): number =>
   Math.min(Math.max(intervalMs * factor, delayMsMin), durationMsMax)
 
 /** The place in a list of retries for the delay after an attempt. An address goes through its list
@@ -185,7 +185,7 @@ export const delayOf = (intervalMs: number, factor: number): number =>
  * the place in the list in memory, per thread (channel and host), and loses it with the process,
  * the walk here is a function of the thread's name and the number of attempts.
  * @param attempts ≥ 1 @param listLength ≥ 1 @param thread channel/host */
-export function retryIndex(attempts: number, listLength: number, thread: string): number {
+function retryIndex(attempts: number, listLength: number, thread: string): number {
   if (attempts <= listLength) return attempts - 1
   let left = (attempts - listLength - 1) % walkLengthMax
   const spots = seededPrng(hash(thread))
@@ -202,7 +202,7 @@ const unaskedMs = 30 * 86_400_000
 const unaskedShares = [1, 4, 16] as const
 
 /** How long queue-only mail waits: until it expires. @param ageMs of the message */
-export function unaskedDelayMs(expiryMs: number, ageMs: number): number {
+function unaskedDelayMs(expiryMs: number, ageMs: number): number {
   const delaysMs = unaskedDelaysMs(expiryMs)
   if (expiryMs === 0) return delaysMs[0]!
   return delaysMs.find((delayMs) => delayMs <= expiryMs - ageMs) ?? delaysMs.at(-1)!
@@ -216,7 +216,7 @@ const unaskedDelaysMs = (expiryMs: number): readonly number[] =>
 
 /** Every delay that some address may get. A few that none gets are harmless; a missing one
  * would be rounded. */
-export function* delaysOf(
+function* delaysOf(
   defaults: Partial<ZmailerSettings>,
   clauses: readonly ZmailerClause[],
 ): Generator<number, undefined> {

@@ -45,8 +45,8 @@ export interface Envelope {
   readonly dataBytes: number
   /** CRC-32 of the data; 0 for a reference. */
   readonly checksum: number
-  /** The start that this envelope replaces, `nowhere` when it is none or a `replaced` note says
-   * so. */
+  /** The start that this envelope replaces, `nowhere` when it replaces none, or a `replaced`
+   * note names that start. */
   readonly replaces: Position
   /** Why these recipients are still waiting: the outcomes of the attempt before. */
   readonly notes: readonly OutcomeNote[]

@@ -15,14 +15,14 @@ import type { SchedulerState } from './state.js'
 import type { Transport } from './transport.js'
 
 /** Parameters of a transport that must not change: jobs in memory were admitted with them. */
-export const fixedOfTransports: readonly (keyof TransportParameters)[] = [
+const fixedOfTransports: readonly (keyof TransportParameters)[] = [
   'recipientLimit',
   'extraRecipientLimit',
   'deliverySlotCost',
 ]
 
 /** Parameters of the whole scheduler that must not change. */
-export const fixedOfAll: readonly (keyof SchedulerParameters)[] = [
+const fixedOfAll: readonly (keyof SchedulerParameters)[] = [
   'qmgrMessageActiveLimit',
   'qmgrMessageRecipientLimit',
   'qmgrMessageRecipientMinimum',

@@ -7,9 +7,9 @@
  *    1. No standby is left, and every commit waits.
  *    2. The owner cannot beat, and neither can anybody else.
  *    3. A standby returns. A node that has counted meanwhile takes a queue whose owner lives.
- * 3. The home node takes its queue back from another one at once. From a process with its name it
- * takes it when that one's connections are gone or its beat stands still, so two processes with one
- * name do not fence each other for ever. */
+ * 3. The home node takes its queue back from another one at once. From a process with the same name
+ * it takes it when the connections of that process are gone or its beat stands still. So two
+ * processes with one name do not fence each other for ever. */
 import type { Standing } from './store.js'
 
 export type Verdict =

@@ -200,7 +200,7 @@ async function areThere({ beat, fence }: Tenure, works: readonly Work[]): Promis
   return beat.holds(fence.queue, write.file, write.extents.at(-1)!)
 }
 
-/** Undefined: it is none, or says only that the tenure is over. */
+/** Undefined: nothing was refused, or only because the tenure is over. */
 const refusalOf = (answer: Answer<unknown>): Refusal | undefined =>
   answer.kind === 'refused' && answer.refusal.kind !== 'fenced' ? answer.refusal : undefined
 

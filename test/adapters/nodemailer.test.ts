@@ -124,7 +124,7 @@ test.each([
   { id: 'a\nb' },
   { id: {} },
   { recipient: 5 },
-])('a dsn that is none is refused: %j', async (dsn) => {
+])('an invalid dsn is refused: %j', async (dsn) => {
   const { queue, taken } = await openStage()
   const mail = { ...hello, dsn: dsn as object }
   await expect(mailer(queue).sendMail(mail)).rejects.toMatchObject({ code: 'OPTION_INVALID' })
@@ -278,7 +278,7 @@ test('a crash while a message is on its way rejects what waits', async () => {
   await expect(sent).rejects.toMatchObject({ code: 'QUEUE_CRASHED' })
 })
 
-test('who holds messages back until it is idle sends all of them, a bounded number at once', async () => {
+test('a program that holds messages back until `idle` sends all of them, a bounded number at once', async () => {
   const settle: (() => void)[] = []
   const transporter = mailer({
     isCrashed: false,

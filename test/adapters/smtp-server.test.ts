@@ -207,7 +207,7 @@ test('REQUIRETLS is not offered by a server with our options, and refused at the
   expect(queue.kept).toEqual([])
 })
 
-test('DSN is offered by a server with our options, unless told, and what is asked goes to the queue', async () => {
+test('DSN is offered by a server with our options by default, and what is asked goes to the queue', async () => {
   const queue = memoryQueue()
   const client = await rawClient(await serve(queue))
   await client.reply()
@@ -237,7 +237,7 @@ test('a size that is announced over the limit is refused before the data', async
   expect(await client.say('MAIL FROM:<s@example.org> SIZE=1001')).toMatch(/^552 /)
 })
 
-test('addresses that are none, and more recipients than the queue takes, are refused one by one', async () => {
+test('invalid addresses, and more recipients than the queue takes, are refused one by one', async () => {
   const queue = memoryQueue(undefined, { dataBytesMax: 10_000, recipientCountMax: 2 })
   const client = await rawClient(await serve(queue))
   await client.reply()

@@ -81,7 +81,7 @@ test('when a sync fails in the checkpoint of a verb, the life ends', async () =>
   expect(failedCount).toBeGreaterThan(2)
 })
 
-test('damage in hold is told, and does not end the life of who tidies it up', async () => {
+test('damage in hold is reported, and does not end the life that compacts it', async () => {
   await simulated(async (stage) => {
     const queue = await stage.open({ ...patient, deliver: false })
     const submitted = Array.from({ length: 1000 }, (_, i) =>
@@ -188,7 +188,7 @@ test('of two verbs on a message one misses it, and takes none for it that came f
   })
 })
 
-test('the end of a life with verbs under way is told to those who wait, and to nobody else', async () => {
+test('the end of a life rejects the calls that wait for verbs, and leaves no other rejection', async () => {
   const unhandled: unknown[] = []
   const tell = (error: unknown): void => void unhandled.push(error)
   process.on('unhandledRejection', tell)

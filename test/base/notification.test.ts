@@ -33,7 +33,7 @@ test.each([
   expect(notifyBits(Array.isArray(words) ? notifyOfWords(words) : words)).toBeUndefined()
 })
 
-test('who has asked for nothing hears of failures and delays, and who wants never hears of nothing', () => {
+test('a sender that asks for nothing hears of failures and delays, one that asks for never hears of nothing', () => {
   const told = (asked: unknown): boolean[] =>
     (['success', 'failure', 'delay'] as const).map((when) => tells(notifyBits(asked)!, when))
   expect(told(undefined)).toEqual([false, true, true])

@@ -153,7 +153,7 @@ test('data that only the embedder can read is not given back, though all of it w
   expect(typesOf(report)).toEqual(['text/plain', 'message/delivery-status'])
 })
 
-test('people are told of each recipient under what became of him', async () => {
+test('the text for people has each recipient under what became of it', async () => {
   const to = (action: ReportedRecipient['action']): ReportedRecipient => ({
     ...bob,
     action,
@@ -330,7 +330,7 @@ test('where not all can be named failures and delays are, before successes', asy
   expect(named).toHaveLength(listedRecipientsMax)
 })
 
-test('a status that is none is reported as a general one of its kind', async () => {
+test('an invalid status is reported as a general one of its kind', async () => {
   const recipients = [
     { ...bob, status: '550' },
     { ...late, status: '' },

@@ -1,6 +1,6 @@
-/** A relay that is none: the HTTP API as far as the console uses it, with a queue of any size made
- * up as it is asked for. For what no real relay shows in a test: ten million messages, hostile
- * words, problems of every kind. */
+/** A relay that only pretends: the HTTP API as far as the console uses it, with a queue of any size
+ * that is made up as it is asked for. For what no real relay shows in a test: ten million messages,
+ * hostile words, problems of every kind. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type {

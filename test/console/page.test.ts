@@ -360,7 +360,7 @@ describe.skipIf(!hasChromium)('the page', () => {
       expect(relay.askedCount()).toBeGreaterThan(10)
       expect(relay.askedCount()).toBeLessThan(200)
       const far = await page.locator('a.row').last().getAttribute('href')
-      // Pages far away were let go, and are asked for again.
+      // Pages far away were dropped, and are asked for again.
       await page.evaluate('scrollTo(0, 0)')
       await page.locator(`a[href="#/messages/${plainMessage(0).id}"]`).waitFor()
       expect(far).not.toContain(plainMessage(0).id)

@@ -64,7 +64,7 @@ export class MemoryStore implements CallStore {
   }
 }
 
-export class MemoryCalls implements Calls {
+class MemoryCalls implements Calls {
   isClosed = false
   readonly #store: MemoryStore
   readonly #listeners = new Set<() => void>()

@@ -81,7 +81,7 @@ test.each(['hold', 'release', 'requeue', 'delete', 'expire'] as const)(
   },
 )
 
-test('reload is for who has the queue open: what he has read comes back, or what was wrong', async () => {
+test('a reload is done by the process that has the queue open: what it has read comes back, or what was wrong', async () => {
   const files = [{ option: 'auth', path: '/etc/users', holds: '2 users' }]
   const answers = [
     Promise.resolve(files),
@@ -375,7 +375,7 @@ test('a listing waits for its reader, and ends when the reader leaves', async ()
   await expect.poll(() => ended).toBe(true)
 })
 
-test('a reader of a listing that reads nothing is let go', async () => {
+test('a reader of a listing that reads nothing is disconnected', async () => {
   await serve({ stallMs: 100 })
   let ended = false
   queue.listed = async function* () {
@@ -555,7 +555,7 @@ test.each([
   ['rubbish', 'GET / HTTP/1.1\n', 'OPTION_INVALID'],
   ['a request of a later version', '{"waybill":9,"do":"stop"}\n', 'FORMAT_NEWER'],
   ['a line without an end', 'x'.repeat(requestBytesMax + 1), 'OPTION_INVALID'],
-])('a client that sends %s is told so and let go, and others notice nothing', async (_, text, code) => {
+])('a client that sends %s is told so and disconnected, and others notice nothing', async (_, text, code) => {
   await serve()
   const client = await connect()
   const answer = await heard(raw(text))
@@ -580,7 +580,7 @@ test('a client that sends a flood while its verb is under way is not read on', a
   expect(takenCount).toBeLessThan(200)
 })
 
-test('a client that says nothing is let go', async () => {
+test('a client that says nothing is disconnected', async () => {
   const waiting: (() => void)[] = []
   const clock = {
     wallMs: () => 0,
@@ -598,7 +598,7 @@ test('a client that says nothing is let go', async () => {
   expect(await closed).toBe('')
 })
 
-test('a client that reads late, but in time, is not let go', async () => {
+test('a client that reads late, but in time, is not disconnected', async () => {
   const stallMs = 12_345
   const waits: string[] = []
   const clock = {
@@ -659,7 +659,7 @@ test('more clients than it serves are told to come again, and one that leaves ma
     .toBe(false)
 })
 
-test('who logs is told of a request, and of how it ended', async () => {
+test('the log has a request, and how it ended', async () => {
   const told: unknown[] = []
   await serve({
     onRequest: (request) => told.push(request.do),
@@ -675,7 +675,7 @@ test('who logs is told of a request, and of how it ended', async () => {
   expect(told).toEqual(['hold', ['hold', 1, false], ['delete', 'DISK_FULL']])
 })
 
-test('who logs is told of a verb that is refused when it has come to messages, as of one that goes on', async () => {
+test('the log has a verb that is refused when it has come to messages, as it has one that goes on', async () => {
   const told: unknown[] = []
   await serve({
     onRequest: (request) => told.push(request.do),

@@ -91,7 +91,7 @@ test('a long message has the time of the deadline for each mebibyte, and a short
   expect(reports[1]).toMatchObject(['long', { site: { reason: expect.stringContaining('3 s') as string } }])
 })
 
-test('a signal serves the next attempt where the transport lets go of it, but not beside another nor after an abort', async () => {
+test('a signal serves the next attempt where the transport has released it, but not beside another nor after an abort', async () => {
   const signals: AbortSignal[] = []
   const answers: (() => void)[] = []
   const deliver = (_request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryResult> => {

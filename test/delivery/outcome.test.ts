@@ -92,7 +92,7 @@ test('a reason that is an error, a number or a circle becomes text', () => {
   }
 })
 
-test('corrupt data is named as a defect, not as trouble of the site; who reads the report learns no place of ours', () => {
+test('corrupt data is named as a defect, not as trouble of the site; a report shows no place of ours', () => {
   const report = reportOfError(new WaybillError('DATA_CORRUPT', 'checksum', { path: 'spool/1.mail' }), 1)
   expect(report.site).toBeUndefined()
   expect(report.outcomes).toEqual([

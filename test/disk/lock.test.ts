@@ -52,7 +52,7 @@ for (const byProgram of [false, true]) {
     expect(await takeAndRelease(byProgram)).toBe('none')
   })
 
-  test(`${how}: who removes the file has no lock for it`, async () => {
+  test(`${how}: to remove the file gives no lock for it`, async () => {
     const lock = await (byProgram ? takeLock(path, flockByProgram) : takeLock(path))
     await rm(path)
     expect(await takeAndRelease(byProgram)).toBe('QUEUE_LOCKED')
@@ -69,7 +69,7 @@ for (const byProgram of [false, true]) {
   })
 }
 
-test('the next life in this process waits until the one before has let go', async () => {
+test('the next life in this process waits until the one before has released its lock', async () => {
   const lock = await takeLock(path)
   let tell = (): void => undefined
   whenReleased(lock, new Promise<void>((resolve) => (tell = resolve)))
@@ -83,7 +83,7 @@ test('the next life in this process waits until the one before has let go', asyn
   release(await next)
 })
 
-test('who is refused is told which process has the queue', async () => {
+test('a refused process is told which one has the queue', async () => {
   const disk = nodeDisk(directory)
   await disk.lock('lock')
   expect((await readFile(path, 'latin1')).trim()).toBe(String(process.pid))

@@ -1,5 +1,5 @@
-/** Too many open files for a while: who can wait does, and nothing that failed
- * otherwise is repeated. */
+/** Too many open files for a while: a call that can wait does, and no other failure is
+ * repeated. */
 import { expect, test } from 'vitest'
 import type { Disk } from '../../src/disk/disk.js'
 import { patientDisk } from '../../src/disk/patient-disk.js'

@@ -80,7 +80,7 @@ test('a directory that others may write to is warned of, one with a sticky bit i
   expect(await checkQueueDirectory(queue)).toEqual([])
 })
 
-test('who may only read the directory cannot keep a relay from starting', async () => {
+test('a user that may only read the directory cannot keep a relay from starting', async () => {
   const { queue } = await laidQueue()
   await chmod(queue, 0o755)
   const stranger = spawn('flock', ['-x', queue, 'sh', '-c', 'echo held; exec sleep 60'], {

@@ -1,4 +1,4 @@
-/** Numbered messages, each made of its number and a seed alone, so that who receives one can tell
+/** Numbered messages, each made of its number and a seed alone, so that a receiver can tell
  * whether a byte is wrong. */
 import { below, seededPrng } from '../../src/base/prng.js'
 

@@ -136,7 +136,7 @@ async function submitThatWaits(stage: Stage, queue: Queue, count: number): Promi
   await stage.until('all are delivered', () => stage.isEmpty())
 }
 
-test('segments of a lane that a full disk does not let go are tried again at the next checkpoints', async () => {
+test('segments of a lane that a full disk does not remove are tried again at the next checkpoints', async () => {
   await simulated(async (stage) => {
     const queue = await stage.open({ retry: fixedRetry([100]) })
     stage.disk!.arm([{ kinds: ['unlink'], under: 'lanes', at: 1, errno: 'ENOSPC', effect: 'none', count: 4 }])
@@ -150,7 +150,7 @@ test('segments of a lane that a full disk does not let go are tried again at the
   })
 })
 
-test('a lane that no policy names, and that a full disk does not let go, is gone after the next start', async () => {
+test('a lane that no policy names, and that a full disk does not remove, is gone after the next start', async () => {
   await simulated(async (stage) => {
     const first = await stage.open({ retry: fixedRetry([100]) })
     await submitThatWaits(stage, first, 60)
@@ -174,7 +174,7 @@ test('a lane that no policy names, and that a full disk does not let go, is gone
 test.each([
   ['in this life', 2],
   ['at the next start', 1000],
-])('large data of a finished message that a full disk does not let go is gone %s', async (_, count) => {
+])('large data of a finished message that a full disk does not remove is gone %s', async (_, count) => {
   await simulated(async (stage) => {
     let queue = await stage.open()
     stage.disk!.arm([{ kinds: ['unlink'], under: 'spool', at: 1, errno: 'ENOSPC', effect: 'none', count }])

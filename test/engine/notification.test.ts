@@ -166,7 +166,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
     })
   })
 
-  test('the sender is warned of those who are late and not of those of whom he asked for less', async () => {
+  test('the sender is warned of recipients that are late, except those for which it asked for less', async () => {
     await run(async (stage) => {
       scripted(stage)
       const queue = await stage.open({
@@ -186,7 +186,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
     })
   })
 
-  test('who is named twice is one recipient, with what was asked where he was named last', async () => {
+  test('an address that is named twice is one recipient, with what was asked where it was named last', async () => {
     await run(async (stage) => {
       scripted(stage)
       const queue = await stage.open()

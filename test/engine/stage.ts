@@ -228,7 +228,7 @@ export const codeOf = (promise: Promise<unknown>): Promise<string> =>
     (error: unknown) => (isWaybillError(error) ? error.code : String(error)),
   )
 
-/** A transport that answers nothing until it is let go. */
+/** A transport that answers nothing until it is released. */
 export function gate(): {
   readonly open: () => void
   readonly opened: Promise<void>

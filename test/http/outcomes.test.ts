@@ -57,7 +57,7 @@ test('a consumer that comes back takes the place of the connection that it lost'
   expect(told(await again)).toEqual(['deferred 2'])
 })
 
-test('kinds that there are not, and numbers that are none, are refused', async () => {
+test('unknown kinds and invalid numbers are refused', async () => {
   const stage = await httpStage()
   expect((await stage.json('read', '/v1/outcomes?kinds=opened')).code).toBe('REQUEST_INVALID')
   const headers = { 'last-event-id': 'x' }

@@ -257,7 +257,7 @@ test('a journal whose last batch fills its segment to the last byte is read to i
   expect(ends.filter((end) => end % segmentBytes === 0).length).toBeGreaterThan(0)
 })
 
-test('who waits for less than those before is not kept waiting for more', async () => {
+test('a wait for less than the one before is not kept waiting for more', async () => {
   const world = new SimWorld({ seed: 1 })
   const settled: string[] = []
   const life = world.settle(

@@ -405,7 +405,7 @@ test('a segment that is forgotten is gone when the next sync has made its name d
 })
 
 test.each(['none', 'all'] as const)(
-  'a segment that a full disk does not let go, with the effect %s, can be asked to go again',
+  'a segment that a full disk does not release, with the effect %s, can be asked to go again',
   async (effect) => {
     const lane = await openLane({ faults: [{ kinds: ['unlink'], at: 1, errno: 'ENOSPC', effect }] })
     const { log, world, disk } = lane

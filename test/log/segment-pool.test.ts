@@ -74,7 +74,7 @@ test('after a crash at any call, a pool takes over what is there and makes segme
     expect({ line, ...(await takeOver(image)) }).toEqual({ line, unfinished: 0, short: 0, prepared: true })
 })
 
-test('a spare that has its name has its whole length after any crash, so that who writes to it meets no full disk', async () => {
+test('a spare that has its name has its whole length after any crash, so that a write to it meets no full disk', async () => {
   const { disk, world } = newDisk()
   await world.settle(begin(disk))
   await world.settle(journalPool(disk).refill())
@@ -325,7 +325,7 @@ test.each([
   ['all', 'none'],
   ['all', 'all'],
 ] as const)(
-  'garbage that a full disk refuses the name of a spare (effect %s) and does not let go (effect %s) goes when there is room',
+  'garbage that a full disk refuses the name of a spare (effect %s) and does not remove (effect %s) goes when there is room',
   async (renamed, unlinked) => {
     const { disk, world } = newDisk()
     await world.settle(begin(disk))
@@ -359,7 +359,7 @@ test('a start whose segments that never began do not go is refused: their names 
   await expect(world.settle(next)).rejects.toMatchObject({ code: 'DISK_FULL' })
 })
 
-test('a spare that is half made, and that a full disk does not let go, goes when there is room', async () => {
+test('a spare that is half made, and that a full disk does not remove, goes when there is room', async () => {
   const { disk, world } = newDisk()
   await world.settle(begin(disk))
   disk.arm([

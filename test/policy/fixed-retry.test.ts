@@ -14,7 +14,7 @@ test('the n-th attempt waits the n-th interval and the last one repeats', () => 
   )
 })
 
-test('who changes his list afterwards changes no policy', () => {
+test('a change of the list afterwards changes no policy', () => {
   const intervalsMs = [1000, 2000]
   const policy = fixedRetry(intervalsMs)
   intervalsMs.fill(7)

@@ -227,7 +227,7 @@ test('a count that changes to and fro each hour lets one more begin each time, n
   expect(total).toBeLessThan(1500 + 24)
 })
 
-test('who waits for another limit is not in the way', () => {
+test('mail that waits for another limit is not in the way', () => {
   const limits = table('nexthop * 10/minute\ntag bulk 1/hour')
   const bulk = to('a.example', { tags: ['bulk'] })
   for (let n = 0; n < 10_000; n++) limits.take(bulk, fresh, 0, 0)

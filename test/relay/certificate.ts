@@ -1,5 +1,5 @@
-/** Certificates for `localhost` and 127.0.0.1 that signed themselves: who names one as a root
- * verifies it. Valid until 2126; made by
+/** Certificates for `localhost` and 127.0.0.1 that signed themselves: a client that names
+ * one as a root verifies it. Valid until 2126; made by
  * `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 36500 -subj
  * /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout localhost-key.pem -out
  * localhost.pem`, and `renewed` with another name. One for the first key ended in 2026:

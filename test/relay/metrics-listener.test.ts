@@ -86,7 +86,7 @@ test.each([
   ['says nothing', ''],
   ['stops in the middle of its request', 'GET /metrics HTTP/1.1\r\nHost: x\r\n'],
   ['announces a body that never comes', 'POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx'],
-])('a client that %s is let go, others are answered meanwhile', async (_, said) => {
+])('a client that %s is disconnected, others are answered meanwhile', async (_, said) => {
   const listener = await listen({}, { timeoutMs: 200 })
   const { socket, closed } = await client(listener)
   socket.write(said)
@@ -96,7 +96,7 @@ test.each([
   expect(performance.now() - startedAt).toBeLessThan(4000)
 })
 
-test('a client that sends its request byte by byte is let go', async () => {
+test('a client that sends its request byte by byte is disconnected', async () => {
   const listener = await listen({}, { timeoutMs: 200 })
   const { socket, closed } = await client(listener)
   socket.write('GET /metrics HTTP/1.1\r\n')
@@ -107,7 +107,7 @@ test('a client that sends its request byte by byte is let go', async () => {
   expect(performance.now() - startedAt).toBeLessThan(4000)
 })
 
-test('a client that waits for numbers which do not come is let go', async () => {
+test('a client that waits for numbers which do not come is disconnected', async () => {
   const listener = await listen({ metrics: () => new Promise(() => {}) }, { timeoutMs: 200 })
   await expect(ask(listener, '/metrics')).rejects.toThrow('fetch failed')
   expect((await ask(listener, '/healthz')).status).toBe(200)
@@ -122,7 +122,7 @@ test('more clients than it keeps are turned away, and a client that leaves makes
   await expect.poll(async () => (await ask(listener, '/metrics').catch(() => undefined))?.status).toBe(200)
 })
 
-test('a client that would keep its connection is let go when it has its answer', async () => {
+test('a client that would keep its connection is disconnected when it has its answer', async () => {
   const { socket, closed } = await client(await listen())
   const startedAt = performance.now()
   socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n')

@@ -46,7 +46,7 @@ test('an answer to an older question takes nothing back', () => {
   expect(proof.ageMs).toBe(0)
 })
 
-test('who waits is told once, when it is proven again', () => {
+test('a caller that waits is told once, when ownership is proven again', () => {
   const clock = new HandClock()
   const proof = new Proof(clock, 500)
   let toldCount = 0

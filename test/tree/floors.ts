@@ -81,6 +81,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'door',
     'log',
     'parameters',
+    'tables',
     'serve',
     'secrets',
     'fill',

@@ -96,11 +96,13 @@ test('comments are in plain words', () => {
 
 /** A test is about a thing, not about a person. */
 test('names of tests are in plain words', () => {
-  const named = /\btest(?:\.\w+)*(?:\((?:(?!\)\()[\s\S])*\))?\(\s*(?:'((?:[^'\\]|\\.)*)'|`([^`]*)`)/g
+  // `test('…'`, and `test.each(…)('…'`, whose beginning may be far away.
+  const named = /(?:\btest(?:\.\w+)*|\))\(\s*(?:'((?:[^'\\]|\\.)*)'|`([^`]*)`)/g
   const allowed = /^(?:(?:is|are) told|of (?:its|their) own)$/
+  const wordsOfNames = new RegExp(`^who|${oldWords.source}`, 'gi')
   const found = filesBelow('test', '.test.ts').flatMap((path) =>
     [...readFileSync(join(root, path), 'utf8').matchAll(named)].flatMap(([, quoted, template]) => {
-      const words = [...(quoted ?? template ?? '').matchAll(new RegExp(oldWords, 'gi'))].map(([word]) => word)
+      const words = [...(quoted ?? template ?? '').matchAll(wordsOfNames)].map(([word]) => word)
       return words.filter((word) => !allowed.test(word)).map((word) => `${path}: ${word}`)
     }),
   )
@@ -277,8 +279,8 @@ test('no docstring stands before another one, where no editor shows it', () => {
   expect(hidden).toEqual([])
 })
 
-/** A docstring, and the lines that it stands before, up to an empty one. */
-const documented = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*((?:(?!\n\n)[\s\S])*)/g
+/** A docstring, and the lines that it stands before, up to an empty one or the next docstring. */
+const documented = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*((?:(?!\n\n|\/\*\*)[\s\S])*)/g
 
 test('a parameter that a docstring describes is one of the signature', () => {
   const stale = everything.flatMap(({ path, text }) =>
@@ -335,6 +337,29 @@ test('the tests that begin first are deep ones, each named once', () => {
   )
   expect(longestTests.filter((path) => !deep.includes(path))).toEqual([])
   expect(longestTests.length).toBe(new Set(longestTests).size)
+})
+
+/** Modules that programs import by the names in package.json. */
+const entries = Object.values(
+  (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: Record<string, unknown> })
+    .exports,
+).map((entry) => JSON.stringify(entry).replace(/.*"\.\/dist\/(src[^"]*)\.d\.ts".*/, '$1.ts'))
+
+test('a value that a file exports is used in another one', () => {
+  const userCounts = new Map<string, number>()
+  const scripts = ['tools', 'test'].flatMap((folder) => filesBelow(folder, '.mjs'))
+  const codes = [...everything.map(codeOf), ...scripts.map((path) => readFileSync(join(root, path), 'utf8'))]
+  for (const code of codes)
+    for (const word of new Set(code.match(/\w+/g))) userCounts.set(word, (userCounts.get(word) ?? 0) + 1)
+  const exported = /^export (?:async |abstract )?(?:const|let|class|function\*?) (\w+)/gm
+  const unused = everything
+    .filter(({ path }) => !entries.includes(path))
+    .flatMap((source) =>
+      [...codeOf(source).matchAll(exported)]
+        .filter(([, name]) => userCounts.get(name!) === 1)
+        .map(([, name]) => `${source.path}: ${name}`),
+    )
+  expect(unused).toEqual([])
 })
 
 test('what may be of another realm is not asked with instanceof', () => {

@@ -15,7 +15,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 /** Where the newest server's programs are; undefined: there is none. */
-export function postgresPrograms(): string | undefined {
+function postgresPrograms(): string | undefined {
   const root = '/usr/lib/postgresql'
   if (!existsSync(root)) return undefined
   const versions = readdirSync(root).map(Number).filter(Number.isInteger)

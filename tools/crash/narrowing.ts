@@ -13,7 +13,7 @@ const size = (file: string, name: string, usual: string, small: number): Edit =>
   replace: `const ${name} = ${small};`,
 })
 
-export const narrowings: readonly Edit[] = [
+const narrowings: readonly Edit[] = [
   size('log/segment-scan.js', 'windowBytesDefault', '64 * 1024', 1024),
   size('inspect/damage/surviving-frames.js', 'windowBytes', '512 * 1024', 1024),
   size('log/segment-scan.js', 'searchBytes', '256 * 1024', 16_384),

@@ -15,8 +15,8 @@ import type { Mail } from './mail.js'
 import { answerOf, dayMs, hourMs, isDown, minuteMs, resultOf, siteOf } from './sites.js'
 
 /** Monday, 4 January 2027, midnight UTC. */
-export const beganAtMs: number = Date.UTC(2027, 0, 4)
-export const powerLossMs: number = 8 * dayMs + 10 * hourMs + 17_001
+const beganAtMs: number = Date.UTC(2027, 0, 4)
+const powerLossMs: number = 8 * dayMs + 10 * hourMs + 17_001
 const rebootMs = minuteMs
 /** A connection to a site that is down. */
 const timeoutMs = 3000

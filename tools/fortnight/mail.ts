@@ -12,7 +12,7 @@ export interface Mail {
 }
 
 export const mailCount = 50_000
-export const floodCount = 5000
+const floodCount = 5000
 /** A newsletter to a site that takes twenty seconds for each. */
 export const flood: { readonly fromMs: number; readonly forMs: number } = {
   fromMs: 3 * dayMs + 10 * hourMs,

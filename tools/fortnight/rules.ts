@@ -5,8 +5,8 @@ import type { Ledger, LedgerRules, Message, Recipient } from './ledger.js'
 import { flood } from './mail.js'
 import { dayMs, floodSite, hourMs, longestOpenMs, minuteMs, siteOf } from './sites.js'
 
-export const minimalBackoffMs = 300_000
-export const maximalBackoffMs = 4_000_000
+const minimalBackoffMs = 300_000
+const maximalBackoffMs = 4_000_000
 export const lifetimeMs: number = 5 * dayMs
 export const warningAgeMs: number = 4 * hourMs
 

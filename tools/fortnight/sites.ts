@@ -57,7 +57,7 @@ export const isDown = (site: Site, atMs: number): boolean => isIn(site.down, atM
 
 const isBusy = ({ busyMinutes = 0 }: Site, atMs: number): boolean => atMs % hourMs < busyMinutes * minuteMs
 
-export const greylistMs: number = 5 * minuteMs
+const greylistMs: number = 5 * minuteMs
 
 const isUnknown = (address: string): boolean => address.startsWith('nobody')
 

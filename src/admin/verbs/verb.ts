@@ -29,7 +29,7 @@ export async function carryOut(
   const { life, lanes } = opened.parts
   const tally = new Tally(options)
   if (tally.isDryRun) return life.orEnd(dryRun(opened, selector, verb, tally))
-  // One message is found again.
+  // A single message that moves meanwhile is found by the next pass.
   if (selector.id === undefined && verb.isAsked?.(lanes.hold) !== false) giveWay(opened)
   const result = await life.orEnd(goThrough(opened, selector, verb, tally))
   life.run(compactHold(opened))

@@ -92,12 +92,13 @@ export class Destinations {
 
   async resume({ transport, nexthop, name, state }: Destination): Promise<void> {
     const done = `${name} is resumed. Deferred mail waits for its time: flush it to attempt it now.`
-    const isOrder = state.kind === 'suspended' && state.order !== null
-    const isDone = isOrder
-      ? await this.#act('row', '/v1/destinations/unsuspend', bodyOf(state.order), done)
-      : await this.#act('row', '/v1/destinations/resume', { transport, name }, done)
+    const order = state.kind === 'suspended' ? state.order : null
+    const isDone =
+      order === null
+        ? await this.#act('row', '/v1/destinations/resume', { transport, name }, done)
+        : await this.#act('row', '/v1/destinations/unsuspend', bodyOf(order), done)
     // An order for a whole transport has no next hop.
-    if (isDone && !(isOrder && state.order?.nexthop === null)) this.resumed = nexthop
+    if (isDone && order?.nexthop !== null) this.resumed = nexthop
     this.#app.changed()
   }
 

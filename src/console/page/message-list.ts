@@ -108,7 +108,7 @@ export class MessageList {
   }
 
   /** Rows from `first` to before `end`; those that are not kept are asked for, and those
-   * far away let go. */
+   * far away are dropped. */
   rows(first: number, end: number): Row[] {
     const rows: Row[] = []
     let start = 0

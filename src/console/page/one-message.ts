@@ -128,7 +128,7 @@ export class OneMessage {
 }
 
 /** The text that a reader sees first. */
-export function firstReadable(tree: Part): Part | undefined {
+function firstReadable(tree: Part): Part | undefined {
   const all = flat(tree).map(({ part }) => part)
   const isBody = ({ disposition }: Part): boolean => disposition !== 'attachment'
   return (

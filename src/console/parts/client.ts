@@ -36,10 +36,6 @@ export class Client {
     sessionStorage.setItem(tokenKey, token)
   }
 
-  forgetToken(): void {
-    sessionStorage.removeItem(tokenKey)
-  }
-
   session(): Promise<Session> {
     return this.get('/v1/session')
   }

@@ -22,7 +22,7 @@ const clock = (seconds: number): string => {
   return `${two(date.getHours())}:${two(date.getMinutes())}${rest}`
 }
 
-export class RateChart extends HTMLElement {
+class RateChart extends HTMLElement {
   #plot: uPlot | undefined
   #series: Series | undefined
   readonly #scheme = matchMedia('(prefers-color-scheme: dark)')

@@ -277,7 +277,7 @@ export interface Distinct {
 
 /** @param addresses that are checked already @returns undefined when nothing is asked
  * @throws WaybillError OPTION_INVALID */
-export function checkedDsn(dsn: unknown, { addresses, asked }: Distinct): EnvelopeDsn | undefined {
+function checkedDsn(dsn: unknown, { addresses, asked }: Distinct): EnvelopeDsn | undefined {
   if (dsn !== undefined && (typeof dsn !== 'object' || dsn === null))
     throw invalid('dsn', 'dsn is an object { id, return, notify }')
   checkOptionNames(dsn ?? {}, { id: true, return: true, notify: true }, 'dsn')

@@ -159,7 +159,7 @@ class Taking {
     this.#failure ??= { error }
   }
 
-  /** The source may let go what it holds. One that does not answer is not waited for. */
+  /** The source may release what it holds. One that does not answer is not waited for. */
   async end(): Promise<void> {
     this.#deaf()
     if (this.#isDone) return

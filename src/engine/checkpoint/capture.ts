@@ -28,9 +28,9 @@ export interface Captured {
 const marksRecordBytes = 32
 const markBytes = 9
 
-/** Marks of one record, of which four fit a segment, and those that may be fresh before a capture:
- * who marks waits for a checkpoint at this. A recovery may come back with many more: of all that
- * were marked in the suffix, when records cannot be read. */
+/** The most marks of one record, of which four fit a segment; also the most that may be fresh: at
+ * this number the next mark waits for a checkpoint. A recovery may come back with many more: all
+ * that were marked in the suffix, when records cannot be read. */
 const freshMarksMax = (segmentBytes: number): number =>
   Math.min(marksPerRecordMax, Math.floor(segmentBytes / 4 / markBytes))
 

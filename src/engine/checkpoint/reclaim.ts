@@ -105,8 +105,8 @@ export class Reclaim {
     return [...lanes].some(({ logs }) => logs?.envelopes.diskFull === true || logs?.data.diskFull === true)
   }
 
-  /** What a checkpoint that is durable no longer needs. It is nobody's from now on, and
-   * has to be let go. */
+  /** What a checkpoint that is durable no longer needs. It is nobody's from now on: the caller has
+   * to release it. */
   confirm({ checkpoint, pins, journalFloor, retired }: Captured): GarbageSegments {
     const { journal, garbage } = this.#parts
     const confirmed = (log: number, floor: number): readonly number[] =>

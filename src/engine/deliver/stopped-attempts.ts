@@ -11,9 +11,9 @@ import type { Job } from './job.js'
 
 export class StoppedAttempts {
   readonly #attempts: ReadonlyMap<string, Attempts<Entry<Job>>>
-  /** Until the scheduler has done with them. */
+  /** Messages that a verb ends, until the scheduler has done with them. */
   readonly #messages = new Set<ActiveMessage>()
-  /** Those of them with attempts that were not told yet. */
+  /** Those of them with attempts whose signal has not aborted yet. */
   readonly #untold = new Set<ActiveMessage>()
 
   constructor(attempts: ReadonlyMap<string, Attempts<Entry<Job>>>) {
@@ -25,14 +25,15 @@ export class StoppedAttempts {
     this.#untold.add(message)
   }
 
-  /** An attempt on it begins. @returns whether it has to be told */
+  /** An attempt on the message begins. @returns whether its signal has to abort, by `tell` */
   begins(message: ActiveMessage): boolean {
     if (this.#messages.size === 0 || !this.#messages.has(message)) return false
     this.#untold.add(message)
     return true
   }
 
-  /** Many messages in one pass over the attempts under way: a verb may end thousands. */
+  /** Aborts the signals, for many messages in one pass over the attempts under way: a verb may end
+   * thousands. */
   tell(): void {
     if (this.#untold.size === 0) return
     for (const attempts of this.#attempts.values())

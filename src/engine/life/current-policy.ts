@@ -1,7 +1,8 @@
 /** The retry policy of a queue, which may be replaced while the queue is open.
  * Invariant: lanes are those of the first one, because a life makes them when it opens; a delay
- * that has none goes to the nearest, until the queue is opened with the new policy. Limits that are
- * none are none: a policy may be anybody's, and what it does wrong must not end this life. */
+ * that has none goes to the nearest, until the queue is opened with the new policy. Invalid
+ * limits are a defect that is reported, and no limits: a policy may be a program's own, and its
+ * mistakes must not end this life. */
 import { thrownText } from '../../base/realms.js'
 import { notAwaited } from '../../delivery/call-listener.js'
 import type { Prng } from '../../base/prng.js'

@@ -2,8 +2,8 @@
  * Invariants: a file and its name are durable before the envelope that names it is appended; it is
  * unlinked when the finish that names it is durable. A number is pending until its envelope is
  * appended, and the checkpoint says which are: what exists at a start and is neither named by the
- * suffix nor older than that is an orphan of the crash. What a full disk does not let go is
- * pending, too: it is tried for again at each checkpoint, and by the next start. */
+ * suffix nor older than that is an orphan of the crash. A file that a full disk does
+ * not let us unlink is pending, too: each checkpoint tries again, and so does the next start. */
 import type { Disk, DiskFile } from '../../disk/disk.js'
 import { unlinkIfThere } from '../../disk/names.js'
 import { isWaybillError } from '../../errors.js'
@@ -14,9 +14,9 @@ import { spoolDirectory, spoolPath } from '../../directory/paths.js'
  * fewer return to the usual claim. */
 const numbersPerLife = 2 ** 28
 
-/** Of a segment this part, at the most, is for the numbers of files that have no envelope yet, and
- * this part for those that do not go: a checkpoint stands in it twice, its copy and its successor,
- * and leaves room for what accepted mail may need. */
+/** At most this part of a segment is for the numbers of files that have no envelope yet, and as
+ * much for those that cannot be unlinked: a segment holds a checkpoint twice, its copy and its
+ * successor, and leaves room for what accepted mail may need. */
 const pendingPart = 64
 /** A number in a checkpoint, at the most. */
 const numberBytes = 9
@@ -53,8 +53,8 @@ export class Spool {
   readonly #pendingMax: number
   /** Files that nobody needs, and that a full disk or a backup keeps from being removed. */
   readonly #unwanted = new Set<number>()
-  /** Pending numbers of files that were given up and could not be taken away: that is tried for
-   * again when their turn is somebody else's. */
+  /** Pending numbers of files that were given up and could not be unlinked. A submission that waits
+   * for a number tries again. */
   readonly #doubtful = new Set<number>()
   /** Submissions that wait for their turn, in order. */
   readonly #waiting: (() => void)[] = []
@@ -62,10 +62,10 @@ export class Spool {
   #sync: Promise<void> | undefined
   #nextSync: Promise<void> | undefined
   #highest: number
-  /** May be given, and what is above not before a checkpoint says so. */
+  /** The last number that may be given before a checkpoint claims more. */
   #last: number
-  /** What checkpoints name as the claim of this life. It is not given itself: what is pending in a
-   * checkpoint may be an orphan. */
+  /** The number that checkpoints name as the claim of this life. It is never given: a file whose
+   * number is pending in a checkpoint may be taken for an orphan. */
   #claim: number | undefined
   /** An earlier life may have changed names that are not durable: this life does not see that they
    * were there.
@@ -111,9 +111,10 @@ export class Spool {
     return this.#pending.has(number) || this.#unwanted.has(number)
   }
 
-  /** A file for a submission: those that may have none yet take turns.
-   *    1. the file system of spool/ is read-only, and each submission told so
-   *    2. one for each turn later all have been given up, and none ends
+  /** A file for a submission. Where too many numbers are pending, submissions take turns, and each
+   * turn first unlinks a file that was given up. Without that:
+   *    1. the file system of spool/ is read-only: each submission is refused, and its number stays
+   *    2. as many numbers are pending as there may be
    *    3. later submissions wait for ever, even when the file system can be written again
    * @throws WaybillError as `create` */
   async createInTurn(): Promise<SpoolFile> {

@@ -5,8 +5,8 @@
  * 2. A checkpoint says how far the journal is copied, and its suffix begins there or before. A
  *    later life copies the rest again, with the same numbers.
  * 3. A consumer's outcomes are kept up to `outcomeBytesMax`. Mail never waits for a consumer: where
- *    there is no room the numbers go on, and the consumer sees the gap. Why a separate log:
- *    outcomes take a tenth of the journal's bytes, and outlive its segments. */
+ *    there is no room the numbers go on, and the consumer sees the gap.
+ * Why a separate log: outcomes take a tenth of the journal's bytes, and outlive its segments. */
 import { messageIdIn } from '../../base/header.js'
 import { nowhere, type Position } from '../../base/position.js'
 import type { Journal } from '../../log/journal.js'

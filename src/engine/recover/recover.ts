@@ -87,7 +87,7 @@ function restoreLanes({ lanes }: Parts, checkpoint: Checkpoint, { working, marks
     }
     const runner = lane.runner.position
     const recorded = marks.get(number)
-    // Without them the lane stands still, and who reads for its runner meets the same and says so.
+    // Without them the lane stands still. A read for its runner meets the same error, and says so.
     if (recorded !== undefined) lane.marks.restoreAll(recorded)
     for (const marked of trace?.marks ?? []) if (marked >= runner) lane.marks.add(marked)
   }

@@ -155,7 +155,7 @@ export class Stretch {
     } catch (error) {
       const place = batch.at(-1)?.place
       if (this.#parts.life.isOver || !isWaybillError(error) || place === undefined) throw error
-      // Those before the damage wait and can be had; who reads on behind them meets it again.
+      // Messages before the damage wait and can be had; a read behind them meets it again.
       return { reached: position(place.position + place.bytes), batch }
     }
   }

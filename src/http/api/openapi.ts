@@ -69,7 +69,7 @@ function operationOf({
 
 /** A name in a client that is generated: `GET /v1/messages/:id/parts/:part` is
  * `getMessagesByIdPartsByPart`. */
-export const operationIdOf = (method: string, path: string): string =>
+const operationIdOf = (method: string, path: string): string =>
   method.toLowerCase() +
   path
     .replace(/^\/v1/, '')

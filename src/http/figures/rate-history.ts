@@ -91,7 +91,7 @@ export class RateHistory {
   }
 
   /** Takes the minutes of an earlier process from its text.
-   * @returns false when it is none: then the day begins now */
+   * @returns false when the text is invalid: then the day begins now */
   take(text: string, wallMs: number): boolean {
     const series = seriesIn(text)
     if (series === undefined) return false

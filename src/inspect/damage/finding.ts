@@ -43,8 +43,8 @@ export const damageAt = (
 })
 
 /** @param place used if the error does not name a place
- * @throws every error that is no damage: bugs of ours, and errors of the disk except for a file
- * that is missing, is none, or cannot be read */
+ * @throws every error that is no damage: bugs of ours, and errors of the disk except for a path
+ * that is missing, is no file, or cannot be read */
 export function findingOf(error: unknown, place: Place, lost: string): Finding {
   if (!isDamage(error)) throw error
   const { log, segment, offsetBytes, path, position } = nearest(place, placeOf(error))

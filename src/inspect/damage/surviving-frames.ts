@@ -90,7 +90,7 @@ export async function readSurviving(files: SegmentFiles, stretch: Stretch): Prom
 }
 
 /** Offset of the next valid frame behind a bad one, or `end`. Frames begin on multiples of 8. */
-export async function nextFrame(
+async function nextFrame(
   file: Pick<DiskFile, 'read'>,
   seed: number,
   bad: number,

@@ -39,7 +39,7 @@ export async function countAges(
     return addresses === undefined
   }
   let counted = 0
-  // The walk cannot wait for a step; who goes through a batch can.
+  // A callback of the walk cannot wait for a step; a loop over batches can.
   for await (const batch of messages.batches(step === undefined ? count : isCounted))
     for (const message of batch) {
       if (step === undefined || count(message))

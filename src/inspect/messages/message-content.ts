@@ -28,11 +28,6 @@ export class MessageContent {
     this.#directory = directory
   }
 
-  /** Forgets open files, so that the next read sees the present contents. */
-  refresh(): void {
-    this.#logs.clear()
-  }
-
   log(name: LogName): SegmentFiles {
     let files = this.#logs.get(name)
     if (files === undefined) this.#logs.set(name, (files = this.#directory.log(name)))

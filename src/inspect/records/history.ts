@@ -15,7 +15,7 @@ import type { LoggedRecord } from './records.js'
 import type { Snapshot } from '../queue/snapshot.js'
 
 /** Bound of kept records: a message has a few for each attempt. */
-export const historyCountMax = 100_000
+const historyCountMax = 100_000
 
 /** In order of time; those of one time in a possible order of events. */
 export async function historyOf(

@@ -1,7 +1,7 @@
 /** One agent: a child process that is fed requests and listened to.
- * Invariant: its program begins only when the guard knows its process group, and it is given up
- * with the first line that is no report, when it is silent for too long, and when it writes without
- * end. Then its group is killed, and work without a report is put off. */
+ * Invariant: its program begins only when the guard knows its process group. It is given up with
+ * the first line that is no report, when it is silent for too long, and when it writes without end.
+ * Then its group is killed, and work without a report is put off. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Writable } from 'node:stream'
 import { textOf, safeThrownText } from '../../delivery/outcome.js'

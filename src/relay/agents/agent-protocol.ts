@@ -3,7 +3,7 @@
  * nexthop. A line that is no report reads as undefined, and its agent gets no more work. */
 import type { DeliveryRequest, Outcome } from '../../delivery/transport.js'
 
-export const protocolVersion = 1
+const protocolVersion = 1
 
 /** A line of an agent, UTF-16 units. */
 export const lineLengthMax = 4096

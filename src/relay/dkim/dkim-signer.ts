@@ -1,7 +1,7 @@
 /** Signs mail as it leaves.
  * Invariant: the octets below a signature leave exactly as they were signed. Mail leaves without a
- * signature, which is no error, when its author has no key (no domain with a key, no author, or
- * several), or when its header could be read in two ways. Data is read once from its beginning, a
+ * signature when its author has no key (no domain with a key, no author, or several), or when its
+ * header could be read in two ways: that is no error. Data is read once from its beginning, a
  * piece at a time.
  *
  * A signature takes about a millisecond (RSA of 2048 bits). It is made on the threads of Node's

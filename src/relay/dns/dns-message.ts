@@ -1,6 +1,6 @@
 /** Encodes a question to the DNS, and decodes its answer with DNSSEC's AD bit. Pure.
- * Invariant: a message that is not the answer to this very question is none; one that is, and is
- * damaged, cut off or leads in a circle, says nothing. Whether an answer is proven is the
+ * Invariant: a message that is not the answer to this very question is ignored; an answer that is
+ * damaged, cut off or leads in a circle says nothing. Whether an answer is proven is the
  * server's word (AD, RFC 6840 §5.7), for all of it, aliases too: the caller decides which server
  * to trust. */
 import { atFirstUse } from '../../base/at-first-use.js'

@@ -203,12 +203,12 @@ export interface OwnServers {
   readonly listeners: readonly { readonly host: string; readonly port: number }[]
 }
 
-export const isOwnName = ({ hostname }: OwnServers, name: string): boolean => asciiName(hostname) === name
+const isOwnName = ({ hostname }: OwnServers, name: string): boolean => asciiName(hostname) === name
 
 /** Asked once an attempt: addresses come and go, and the system takes a fraction of a millisecond
  * to tell them. All of 127.0.0.0/8 is this machine.
  * @returns whether mail comes in here at an address */
-export function ownAddresses({ listeners }: OwnServers, port: number): (address: string) => boolean {
+function ownAddresses({ listeners }: OwnServers, port: number): (address: string) => boolean {
   const hosts = listeners.filter((listener) => listener.port === port).map(({ host }) => host)
   if (hosts.length === 0) return () => false
   const isEvery = hosts.some((host) => host === '0.0.0.0' || host === '::')

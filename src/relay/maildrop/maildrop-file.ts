@@ -140,7 +140,7 @@ export async function namesIn(directory: string): Promise<string[]> {
 }
 
 /** Messages that wait in the queue's maildrop; 0 where this user may not look. A file that is not
- * complete is none: its `sendmail` is writing it, or was killed and told its caller nothing.
+ * complete does not count: its `sendmail` is writing it, or was killed and told its caller nothing.
  * @throws the system's error */
 export async function droppedCount(queue: string): Promise<number> {
   const directory = join(queue, maildropDirectory)

@@ -49,9 +49,9 @@ function octetsStand(data: Uint8Array, from: number, end: number): boolean {
 const dotLine = Buffer.from('.\r\n')
 const lineEndAndDot = Buffer.from('\r\n.\r\n')
 
-/** Such data and what ends it, in one write. A socket that is full holds the rest back for a slow
- * server, which may never have it: so that who writes can tell what has left, all of it goes to one
- * that has room, or nothing does.
+/** Such data and what ends it, in one write. A full socket holds the rest back for a slow
+ * server, which may never get it. So all of it goes to a socket that has room, or nothing does: the
+ * caller can tell what has left.
  * @returns whether it was written */
 export function wroteAtOnce(socket: Socket, data: Uint8Array): boolean {
   const hasRoom = socket.writable && socket.writableLength + data.length < socket.writableHighWaterMark

@@ -80,7 +80,7 @@ function checked(name: string, text: string, isRight: (text: string) => boolean)
 }
 
 const wrong = (name: string): ReplyError =>
-  new ReplyError({ code: 501, enhanced: '5.5.4' }, `${name} has a value that is none`)
+  new ReplyError({ code: 501, enhanced: '5.5.4' }, `${name} has an invalid value`)
 
 /** The parameters of a command whose value should be xtext, and is not. */
 export function* notXtext(command: string): Generator<string> {

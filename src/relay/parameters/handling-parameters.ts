@@ -1,7 +1,7 @@
 /** Reads the parameters of MAIL for times and priority: FUTURERELEASE (RFC 4865), DELIVERBY
  * (RFC 2852) and MT-PRIORITY (RFC 6710). They are offered to clients that may relay, and to no
  * other: a stranger could fill the queue for months.
- * Invariant: a value that is none is refused with 501, never passed over. */
+ * Invariant: an invalid value is refused with 501, never passed over. */
 import type { SMTPServerAddress } from 'smtp-server'
 import type { Priority } from '../../record/envelope.js'
 import { ReplyError } from './reply-error.js'
@@ -85,6 +85,6 @@ function priorityOf(value: string | true): Priority {
 
 const secondsText = (atMs: number): string => `${new Date(atMs).toISOString().slice(0, 19)}Z`
 
-const wrongValue = (name: string): ReplyError => wrong(`${name} has a value that is none`)
+const wrongValue = (name: string): ReplyError => wrong(`${name} has an invalid value`)
 
 const wrong = (text: string): ReplyError => new ReplyError({ code: 501, enhanced: '5.5.4' }, text)

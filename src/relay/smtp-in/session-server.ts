@@ -176,8 +176,8 @@ export class SessionServer extends SMTPServer {
     session.init()
   }
 
-  /** Handshakes from now on show it. Where it is none all is as before: smtp-server drops the old
-   * one before it looks at the new one.
+  /** Handshakes from now on show it. An invalid one changes nothing: smtp-server drops the old one
+   * before it looks at the new one, so the old one is put back.
    * @throws WaybillError OPTION_INVALID */
   renewCertificate(renewed: Certificate): void {
     const { secureContext, options } = this

@@ -1,8 +1,8 @@
 /** The data of one message as it comes in.
  * Invariant: nothing is handed on as complete before the final dot was read; a client that vanishes
- * makes a rejection, or an error in the stream that was handed on. Memory is bounded: up to
- * `inlineBytesMax`, or the whole header, is collected in one buffer, what is longer is handed on as
- * a stream that holds the client back, and what is too long is read to its end and thrown away. */
+ * makes a rejection, or an error in the stream that was handed on. Memory is bounded: data
+ * up to `inlineBytesMax`, or the whole header, is collected in one buffer. Longer data is handed on
+ * as a stream that holds the client back. Data that is too long is read to its end and dropped. */
 import { Readable } from 'node:stream'
 import { WaybillError } from '../../errors.js'
 import { HeaderWait } from './completed-header.js'

@@ -59,7 +59,7 @@ export const clientOf = ({ remoteAddress, hostNameAppearsAs, user }: SMTPServerS
 
 /** As much of a queue as a server needs. */
 export interface SubmitPort {
-  /** @param client and `trace` for a port between a server and the queue */
+  /** `client` and `trace` are for a port between a server and the queue. */
   submit(
     submission: {
       sender: string
@@ -332,14 +332,15 @@ export const hopCountDefault = 50
 export const loopError = (): ReplyError =>
   new ReplyError({ code: 554, enhanced: '5.4.6' }, 'the message has passed too many relays: a loop')
 
-/** RFC 8689 §4.3: who asks for TLS on the whole way is not told 250 by a queue that forgets it. */
+/** RFC 8689 §4.3: a client that asks for TLS on the whole way gets no 250 from a queue that forgets
+ * it. */
 const promiseError = (session: SMTPServerSession): ReplyError | undefined =>
   session.envelope.requireTLS === true
     ? new ReplyError({ code: 550, enhanced: '5.7.30' }, 'REQUIRETLS is not supported')
     : undefined
 
 /** RFC 6531 §3.2: an address with other letters than ASCII needs a client that said SMTPUTF8.
- * @param enhanced for an address that is none */
+ * @param enhanced for an invalid address */
 function addressError(
   address: string,
   session: SMTPServerSession,

@@ -57,7 +57,7 @@ export interface ClientTables {
    * @see Postfix virtual_alias_maps */
   readonly aliases?: Aliases
   /** Recipients whose mail is refused from every client: `550`, with the text of the line. Not
-   * asked about who has a line in `aliases`. */
+   * asked about an address with a line in `aliases`. */
   readonly refused?: RefusedRecipients
   /** What senders are to the world, in envelope and header, of mail from clients that may relay.
    * @see Postfix smtp_generic_maps, masquerade_domains */
@@ -69,7 +69,7 @@ export interface SmtpListener {
   readonly ports: readonly Bound[]
   /** All or nothing: handshakes from now on show this certificate, passwords from now on are
    * checked with these users, recipients with these domains and aliases. Open sessions go on as
-   * they are, and who has logged in stays so. What is not named stays; what the server began
+   * they are, and their users stay logged in. What is not named stays; what the server began
    * without does not come.
    * @throws WaybillError OPTION_INVALID when it is no certificate and its key */
   readonly takeUp: (tables: ClientTables) => Promise<void>

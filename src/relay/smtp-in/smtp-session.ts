@@ -313,9 +313,10 @@ export class Session extends ExtendedSession {
     return parser
   }
 
-  /** A client that waited for all replies before it said QUIT is let go as soon as the goodbye is
-   * written. Smtp-server waits for its side, and one that resets the connection costs an error, its
-   * stack and two events: 5 % of a session. For others it has to wait:
+  /** The session of a client that waited for all replies before QUIT is closed as soon as the
+   * goodbye is written. Smtp-server waits for the client's side, and a client that resets the
+   * connection costs an error, its stack and two events: 5 % of a session. For others it has to
+   * wait:
    *    1. message and QUIT in one piece
    *    2. closed behind 250 and 221
    *    3. the client sends a byte more

@@ -47,7 +47,7 @@ export function lmtpTransport({ path, ...options }: LmtpTransportOptions = {}): 
   return { ...delivery, sources: undefined }
 }
 
-/** @param text a nexthop @returns undefined for what is none */
+/** @param text a nexthop @returns undefined when it is invalid */
 export function lmtpServer(text: string, portDefault = 24): { readonly path: string } | Nexthop | undefined {
   if (!text.startsWith('unix:')) return readNexthop(text.replace(/^inet:/, ''), portDefault)
   const path = text.slice('unix:'.length)

@@ -49,7 +49,7 @@ export class Sending {
 
   /** @throws NoSevenBitForm, and what reading the data throws */
   async formFor(client: SmtpClient): Promise<Form> {
-    // RFC 6531 §3.1: who offers SMTPUTF8 takes eight bits.
+    // RFC 6531 §3.1: a server that offers SMTPUTF8 takes eight bits.
     const takesEightBit = client.offers('8BITMIME') || client.offers('SMTPUTF8')
     const known = this.#forms.get(takesEightBit)
     if (known !== undefined) return known

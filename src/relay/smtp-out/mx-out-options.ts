@@ -10,8 +10,8 @@ import { MtaSts } from '../tls/mta-sts.js'
 import { checkConnectionOptions, smtpOptionNames, type SmtpTransportOptions } from './smtp-out-options.js'
 import type { TlsPolicies } from '../tls/tls-policy.js'
 
-/** A name that an MX record has is worth what the DNS is worth, so that nothing is gained by a
- * certificate that bears it: who wants more says of which domains, by `tlsPolicy`. */
+/** No way asks for a certificate: the name to verify is that of an MX record, and a forged
+ * answer of the DNS may have any name. `tlsPolicy` asks for one, by domain. */
 export const mxTlsWays = ['none', 'opportunistic'] as const
 
 export interface MxTransportOptions extends Omit<SmtpTransportOptions, 'host' | 'tls' | 'auth'> {

@@ -100,7 +100,7 @@ export function startTlsRefused(error: ClientError, ehlo: string): ClientError {
 export const lost = (): ClientError =>
   Object.assign(new Error('the connection was closed'), { code: 'ECONNECTION' })
 
-/** Lines that a server may send unasked before it is let go. */
+/** Lines that a server may send unasked before its connection is closed. */
 const idleLinesMax = 100
 
 const replyLine = /^(\d{3})(?:[ \t-]|$)/

@@ -46,8 +46,9 @@ const nestingMax = 1000
 /** Addresses that one may become, by default. @see Postfix virtual_alias_expansion_limit */
 const expansionCountMax = 1000
 const countMaxOf = ({ countMax = expansionCountMax }: Pick<Table, 'countMax'>): number => countMax
-/** As many times that, one may lead through: who writes to a thousand that each lead through a
- * thousand lines asks for a million. */
+/** An address may lead through this many times as many lines as it may become addresses. Without
+ * this bound, mail to a thousand aliases that each lead through a thousand lines asks for a
+ * million. */
 const metPerEnd = 10
 
 /** A line goes on behind one that begins with a blank.

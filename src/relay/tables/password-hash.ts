@@ -60,7 +60,7 @@ const unpadded = (bytes: Uint8Array): string => Buffer.from(bytes).toString('bas
 export const formatHash = ({ ln, r, p, salt, key }: PasswordHash): string =>
   `$scrypt$ln=${ln},r=${r},p=${p}$${unpadded(salt)}$${unpadded(key)}`
 
-/** @returns undefined when it is none, one that is too weak, or one that is too much work */
+/** @returns undefined when the text is no hash, is too weak, or takes too much work */
 export function parseHash(text: string): PasswordHash | undefined {
   const match = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z\d+/]+)\$([A-Za-z\d+/]+)$/.exec(
     text,

@@ -36,7 +36,7 @@ const localOf = (address: string): string => localPartOf(addressKey(address))
 export const isForRelayDomain = ({ relayDomains }: OwnMail, recipient: string): boolean =>
   relayDomains !== undefined && standingOf(relayDomains, recipient) !== 'elsewhere'
 
-/** Whether a stranger may have sent to all of them: who signs it says that it is ours.
+/** Whether a stranger may have sent to all of them: a signature would say that the mail is ours.
  *    1. a stranger sends in the name of the director to a mailbox there, and it is signed on its
  *       way in
  *    2. with that signature it goes to the world

@@ -31,7 +31,7 @@ interface Said {
 }
 
 /** @param said behind `error:` and its like: a status and a text, of which each may be left out
- * @returns why it is none, or what is said */
+ * @returns why it is invalid, or what is said */
 export function verdictOf(verdict: Verdict, said: string): Said | string {
   const [, given, rest = ''] = /^(?:(\d\.\d{1,3}\.\d{1,3})(?:\s+|$))?(.*)$/.exec(said.trim()) ?? []
   const { status, text } = usual[verdict]

@@ -2,8 +2,8 @@
  * Invariant: an error names the line. */
 import { WaybillError, type Place } from '../../errors.js'
 
-/** Characters; a path may have as many. What reads a line may take the square of its length: a file
- * that is none of ours holds a relay that runs for minutes. */
+/** Characters; a path may have as many. To read a line may take the square of its length: a wrong
+ * file of one long line would hold up a running relay for minutes. */
 const lineLengthMax = 4096
 
 export interface TableLine {

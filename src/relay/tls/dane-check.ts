@@ -1,13 +1,13 @@
 /** Decides whether a server is the one that its TLSA records name (RFC 7672 §3). Pure.
- * Invariant: it has shown a certificate that one of them matches, of which neither name nor dates
- * count then (DANE-EE); or a chain to one that a record names as an issuer (DANE-TA), each
- * certificate of which is valid now, and signs the one before it, for servers, and the first of
- * which is for a name of the host. What cannot be looked at is not good enough: mail waits.
+ * Invariant: the server has shown a certificate that a record matches, whatever its name and dates
+ * (DANE-EE); or a chain to an issuer that a record names (DANE-TA). Each certificate of that chain
+ * is valid now, and signs the one before it, for servers; the first is for a name of the host. What
+ * cannot be looked at is not good enough: mail waits.
  *
- * Node verifies no chain but to roots that it was given before the handshake, and which certificate
- * is the anchor shows the chain alone. Of what OpenSSL would look at this does without the length
- * of paths: who may sign nobody who signs may sign the server all the same. A name constraint below
- * the anchor makes a chain no good. */
+ * Why not by Node: it verifies chains only to roots that it was given before the handshake, and
+ * here only the chain shows which certificate is the anchor. Unlike OpenSSL, this check ignores the
+ * length of paths: an issuer that may sign no other issuers may still sign the server. A name
+ * constraint below the anchor makes a chain no good. */
 import { createPublicKey, X509Certificate } from 'node:crypto'
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls'
 import { extensionsOf, signatureAlgorithmOf, isFor } from './certificate.js'
@@ -89,8 +89,8 @@ const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate): bool
 /** Object identifiers: TLS servers, and any use. */
 const serverUses = ['1.3.6.1.5.5.7.3.1', '2.5.29.37.0']
 
-/** MD5 and SHA-1, with RSA, ECDSA and DSA: who can make two certificates with one digest has one
- * signed and shows the other. */
+/** MD5 and SHA-1, with RSA, ECDSA and DSA: an attacker that can make two certificates with one
+ * digest has one signed, and shows the other. */
 const weakSignatures = ['2a864886f70d010104', '2a864886f70d010105', '2a8648ce3d0401', '2a8648ce380403']
 
 /** Extensions that are looked at here, or by OpenSSL when it is asked about names and issuers:
@@ -108,8 +108,8 @@ function isGood({ validFrom, validTo, keyUsage }: X509Certificate, nowMs: number
   )
 }
 
-/** Of what is between the server and the issuer that a record names: who names one
- * means it as it is. */
+/** Asked of certificates between the server's and the issuer that a record names. That issuer
+ * itself counts as it is. */
 const isUnderstood = ({ raw }: X509Certificate): boolean =>
   !weakSignatures.includes(signatureAlgorithmOf(raw)) &&
   extensionsOf(raw).every(

@@ -30,16 +30,15 @@ export interface MtaStsOptions {
   /** Characters of the names in those policies, all together; default 8 Mi: one policy
    * may have 64 KiB. */
   readonly charactersMax?: number | undefined
-  /** As of `mxTransport`. Web servers are reached over the families of these; from which address is
-   * nothing to them. */
+  /** As of `mxTransport`. Web servers are reached over the families of these, from any address. */
   readonly sourceAddresses?: readonly string[] | undefined
   /** For tests. */
   readonly web?: StsWeb | undefined
 }
 
-/** The addresses of one family wait so long for those of the other: a server that does not answer
- * for one it has not would take the time in which the policy is read. RFC 8305 §3 has less, for a
- * user at a screen. */
+/** The addresses of one family wait so long for those of the other: a DNS server that never answers
+ * for a family that the host lacks would use up the time for the policy. RFC 8305 §3 waits less,
+ * for a user at a screen. */
 const otherFamilyMs = 1000
 /** Addresses of a web server that are tried, of each family. */
 const addressesMax = 5

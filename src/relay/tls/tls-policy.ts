@@ -150,7 +150,7 @@ export function demandOf({ level, match }: TlsPolicy, hostname: string, destinat
 const serverName = (destination: Nexthop): string =>
   destination.kind === 'address' ? plainAddress(destination.address) : destination.name
 
-/** One form of each destination; undefined for what is none. */
+/** One form of each destination; undefined for an invalid one. */
 function keyOf(text: string): string | undefined {
   if (text.startsWith('.')) {
     const name = asciiName(text.slice(1))

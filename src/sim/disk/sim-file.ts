@@ -27,7 +27,7 @@ export interface PendingLength {
 export type Pending = PendingWrite | PendingLength
 
 /** The smallest unit that a device writes; a dirty sector is written whole. */
-export const sectorBytesMin = 512
+const sectorBytesMin = 512
 
 export class SimFile {
   readonly kind = 'file'

@@ -6,7 +6,7 @@ import { codeOf, textOf } from './error-text.js'
 import type { QueueModel } from '../model/queue-model.js'
 import type { SimWorld } from '../world/world.js'
 
-export const consumerName = 'hunt'
+const consumerName = 'hunt'
 
 /** The part of a queue's life that a consumer needs. */
 interface Consumed {

@@ -9,7 +9,7 @@ import type { Violate } from './violation.js'
 
 /** @param messages all of the run, the reports among them, @param warningCountMax delay warnings
  * that a sender gets */
-export function judgeReports(
+function judgeReports(
   message: ModelMessage,
   messages: Iterable<ModelMessage>,
   warningCountMax: number,

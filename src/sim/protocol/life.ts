@@ -11,7 +11,7 @@ import type { Active, State } from './state.js'
 import type { Variant } from './variant.js'
 
 /** A message is deferred at most so often. */
-export const deferralsMax = 1
+const deferralsMax = 1
 
 export function lifeSteps(state: State, variant: Variant): Step<State>[] {
   if (state.phase !== 'running') return []

@@ -75,10 +75,6 @@ export class SimServer {
     return this.#visible
   }
 
-  get unsafeCount(): number {
-    return this.#log.length
-  }
-
   change(lock: Lock, apply: (database: Database) => Answer<unknown>, reply: (answer: Reply) => void): void {
     this.#parked.push({ lock, apply, reply, answer: undefined, isVisible: false })
     this.#execute()

@@ -47,7 +47,7 @@ const troublesOf: Readonly<Record<StoreWorldKind, readonly Trouble[]>> = {
  * the network to it. `interruptions`: three; no commit is answered for a while, connections are
  * ended, and nobody may take the queue. `replaced primary`: one; a standby takes over while it
  * resumes, and the server that was replaced goes on. */
-export const storeWorldKinds = ['nodes', 'failover', 'interruptions', 'replaced primary'] as const
+const storeWorldKinds = ['nodes', 'failover', 'interruptions', 'replaced primary'] as const
 export type StoreWorldKind = (typeof storeWorldKinds)[number]
 
 /** A client that connects does not hear one server of so many in time. */

@@ -42,7 +42,7 @@ export const isTimed = (seed: number): boolean => seed % 9 === 2
 const asks = ['n700', 'n4500', 'n6100t', 'n13000', 'n21000e30000', 'e1500', 'e9000t', 'e40000', 't', 't', '']
 
 /** The message's name, the same wherever it is named. */
-export const timedName = (seed: number, sender: string): string => {
+const timedName = (seed: number, sender: string): string => {
   if (sender === '' || sender.includes('+')) return sender
   let hash = 0
   for (const character of sender) hash = (Math.imul(hash, 31) + character.charCodeAt(0)) | 0

@@ -45,7 +45,7 @@ export const intervals: readonly (readonly number[])[] = [[700], [200, 1000], [4
 
 /** Recipients in separate frames: more than a frame holds, all with one fate except the
  * first and the last. */
-export function crowdOf(prng: Prng, m: number): string[] {
+function crowdOf(prng: Prng, m: number): string[] {
   const fate = pick(prng, ['ok', 'defer1', 'defer1', 'defer2', 'fail1', 'never'])
   const count = frameRecipientsMax + 3 + below(prng, 9)
   return Array.from({ length: count }, (_, r) => {

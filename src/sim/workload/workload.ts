@@ -75,7 +75,7 @@ export type Said = 'sender' | 'id' | 'recipient' | 'nexthop' | 'lane' | 'domain'
 export const unroutableDomain = 'nowhere.test'
 
 /** Recipients still deferred there after two attempts are given up. */
-export const impatientDomain = 'impatient.test'
+const impatientDomain = 'impatient.test'
 const impatientAttempts = 2
 
 /** Where a message goes that is rerouted. */

@@ -10,8 +10,8 @@ import process from 'node:process'
  *       there for the whole, and begins to append before its end. */
 export const directSetting = 'waybill.direct'
 
-/** Whatever the server, the database or the role has set: a commit waits, and a dead machine is
- * let go. */
+/** Whatever the server, the database or the role has set: a commit waits, and the connection
+ * of a dead machine ends. */
 const settings = [
   'default_transaction_isolation=read\\ committed',
   'default_transaction_read_only=off',

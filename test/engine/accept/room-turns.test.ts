@@ -31,7 +31,7 @@ function turnsWith(): {
   return { turns, disk, looked, appended, wait }
 }
 
-test('who waits for room is appended in turn, and nobody is looked at behind one who has to wait on', async () => {
+test('submissions that wait for room are appended in turn, and none is looked at behind one that has to wait on', async () => {
   const { turns, disk, looked, appended, wait } = turnsWith()
   const all = [wait('one', 10), wait('large', 50), wait('small', 1)]
   expect(turns.isFree).toBe(false)

@@ -148,7 +148,7 @@ test.each([
   },
 )
 
-test('a queue that ends tells those who wait for their turn that their mail is durable', async () => {
+test('a queue that ends tells submitters that wait for their turn that their mail is durable', async () => {
   await loaded('a turn later', 1, async ({ queue, heard, submit }) => {
     let acceptedCount = 0
     queue.on('accepted', () => acceptedCount++)

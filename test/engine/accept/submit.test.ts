@@ -142,8 +142,8 @@ test.each([10, 20_000])(
           const { signal, abort } = aborting()
           const errors: unknown[] = []
           act = () => {
-            // Who reads it listens, and hears an error as nobody else does: it would end the
-            // process afterwards.
+            // The reader listens, and hears an error as nobody else does: it would end the process
+            // afterwards.
             if (!stream.readableEnded || stream.listenerCount('error') > 0) return
             act = () => undefined
             hasActed = true

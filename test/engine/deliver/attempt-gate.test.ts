@@ -94,7 +94,7 @@ test('a life whose queue another one owns ends with the error of the disk', asyn
   })
 })
 
-test('a bound of its own is kept, and one that is none is refused', async () => {
+test('a bound of its own is kept, and an invalid one is refused', async () => {
   await simulated(async (stage) => {
     await stage.open({ proofMs: 50 })
     await stage.queue.submit(submission())

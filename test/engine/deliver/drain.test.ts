@@ -67,7 +67,7 @@ test('a queue whose disk hangs is not drained, though its attempts have ended', 
   })
 })
 
-test('a drain ends with the life, and refuses a signal that is none', async () => {
+test('a drain ends with the life, and refuses an invalid signal', async () => {
   await simulated(async (stage) => {
     stage.answer = () => delivered
     const { transports } = gate()

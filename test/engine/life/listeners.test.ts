@@ -13,7 +13,7 @@ import { codeOf, deferred, delivered, failed, mail, simulated, submission, type 
 
 const large = mail('A line of a message that fills a batch.\r\n'.repeat(90))
 
-test('mail that is submitted by who hears of a report does not come between the report and the end of its message', async () => {
+test('mail that a listener submits at a report does not come between the report and the end of its message', async () => {
   let reportedCount = 0
   for (let at = 1; at <= 12; at++) {
     let look = (): void => undefined
@@ -45,7 +45,7 @@ test('mail that is submitted by who hears of a report does not come between the 
   expect(reportedCount).toBeGreaterThan(0)
 })
 
-test('who waits for a verb is told of the end at once, also when who listens to it throws', async () => {
+test('a verb that waits is rejected at once at the end, also when a listener of the end throws', async () => {
   await simulated(async (stage) => {
     stage.answer = () => deferred
     const queue = await stage.open({ retry: fixedRetry([1_000_000_000]) })
@@ -259,7 +259,7 @@ test.each([1, 2, 3, 4])(
 )
 
 test.each(heard)(
-  'who crashes the queue in `%s` loses nothing, and is told of nothing afterwards',
+  'a listener that crashes the queue in `%s` loses nothing, and hears of nothing afterwards',
   async (event) => {
     await simulated(async (stage) => {
       const queue = await stage.open({ retry: fixedRetry([1000]) })

@@ -1,5 +1,5 @@
 /** What a program gives a queue as an object is checked by its names: a member that nobody heeds
- * would be a consumer that forgets, a drain without an end, or a limit that is none. */
+ * would be a consumer that forgets, a drain without an end, or a limit without effect. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -317,7 +317,7 @@ test.each([
   ['expiresAt', { expiresAt: 1_000_000_000_000 }],
   ['expiresAt', { notBefore: 2_000_000_000_001, expiresAt: 2_000_000_000_000 }],
   ['warnAt', { warnAt: 0 }],
-])('%s that is none is refused: %j', async (option, member) => {
+])('an invalid %s is refused: %j', async (option, member) => {
   await simulated(async (stage) => {
     await stage.open()
     const wrong = { ...submission('a@example.net', mail('x')), ...member } as never

@@ -33,7 +33,7 @@ const reportIn = ({ data }: Stage): string[] =>
   )
 
 describe.each(stages)('on the %s disk', (_, run) => {
-  test('who is given up is told of, once, and not attempted again, while others are', async () => {
+  test('a recipient that is given up is reported once, and not attempted again, while others are', async () => {
     await run(async (stage) => {
       stage.answer = second
       const queue = await stage.open({ retry: byDestination })

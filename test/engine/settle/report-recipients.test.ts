@@ -41,7 +41,7 @@ describe.each(stages)('on the %s disk', (_, run) => {
     })
   })
 
-  test('who the sender is decides, and what is said when the report is written', async () => {
+  test('the sender decides, and the answer at the time of the report', async () => {
     await run(async (stage) => {
       let standsFor = 'ada@example.org'
       const reportRecipients = (sender: string): string[] =>

@@ -28,7 +28,7 @@ async function half(
 const isGone = (stage: Stage): Promise<void> => stage.until('nothing is left', () => stage.isEmpty())
 
 describe.each(stages)('on the %s disk', (_, run) => {
-  test('a requeued message goes to those who stand for its recipients now, and not to who has it', async () => {
+  test('a requeued message goes to the addresses that stand for its recipients now, except those that have it', async () => {
     await run(async (stage) => {
       const asked: string[][] = []
       const id = await half(stage, (recipients) => {

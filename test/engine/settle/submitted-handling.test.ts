@@ -128,7 +128,7 @@ test('of those that wait for one destination a high one goes first, and a low on
 test.each([
   ['hold', { hold: 'yes' }],
   ['priority', { priority: 'urgent' }],
-])('%s that is none is refused', async (option, member) => {
+])('an invalid %s is refused', async (option, member) => {
   await simulated(async (stage) => {
     await stage.open()
     const wrong = { ...submission('a@example.net', mail('x')), ...member } as never

@@ -80,7 +80,7 @@ test.each([
   ['a To, where there was none', 'To: x\r\n'],
   ['a Reply-To, where there was none', 'Reply-To: x\r\n'],
   ['another Content-Type', 'Content-Type: text/html\r\n'],
-])('who adds %s breaks the signatures; who adds a Received does not', async (_, added) => {
+])('to add %s breaks the signatures; to add a Received does not', async (_, added) => {
   const text = 'From: ada@example.org\r\nSubject: a\r\nContent-Type: text/plain\r\n\r\nx\r\n'
   const signatures = await signaturesOf(text)
   const rights = (above: string): boolean[] =>

@@ -207,7 +207,7 @@ test('an answer in other letters is one', async () => {
   expect(await client.ask('A', 'x.example')).toMatchObject({ records: ['192.0.2.1'] })
 })
 
-test('who was not asked is not heard, though he knows number and port', async () => {
+test('a server that was not asked is not heard, though it knows number and port', async () => {
   const stranger = createSocket('udp4')
   await new Promise<void>((resolve) => stranger.bind(0, '127.0.0.1', resolve))
   onTestFinished(() => void stranger.close())
@@ -277,7 +277,7 @@ test('a server is tried a second time, and no third', async () => {
   })
 })
 
-test('who stops asking waits for nothing, and leaves no timer', async () => {
+test('a caller that stops asking waits for nothing, and leaves no timer', async () => {
   let timerCount = 0
   const clock: Clock = {
     ...systemClock,

@@ -303,14 +303,14 @@ const listening = { listeners: [{ host: '192.0.2.2', port: 25 }] }
 test.each<[string, string, Partial<OwnServers>]>([
   ['name', 'Relay.Example.ORG.', {}],
   ['address and port', 'own', listening],
-])('who is a mail host by %s delivers to better ones alone', async (_, name, own) => {
+])('a relay that is a mail host by %s delivers to better ones alone', async (_, name, own) => {
   expect(await listOf('example.net', backup(name), { own })).toEqual(['better 192.0.2.1'])
 })
 
 test.each<[string, string, Partial<OwnServers>]>([
   ['name', 'relay.example.org', {}],
   ['address and port', 'own', listening],
-])('who is a mail host by %s waits while no better one can be found', async (_, name, own) => {
+])('a relay that is a mail host by %s waits while no better one can be found', async (_, name, own) => {
   expect(await hostsOf('example.net', backup(name, {}), { own })).toMatchObject({
     kind: 'site',
     status: '4.4.4',

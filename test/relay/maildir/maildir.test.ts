@@ -76,7 +76,7 @@ test('a Return-Path that goes on behind the first piece stays whole', async () =
   expect(await readOnly('one@example.net')).toContain('\r\nReturn-Path: <b@far.example>\r\n\r\ntext\r\n')
 })
 
-test('to whom mail was sent stands above whose mailbox it is, where that is another', async () => {
+test('the address of the envelope stands above that of the mailbox, where they differ', async () => {
   const recipients = ['one@example.net', 'two@example.net']
   const asked = [{ orcpt: 'rfc822;info@example.net' }, { orcpt: 'rfc822;two@example.net' }]
   await deliver(open(), { recipients, dsn: { ret: undefined, envid: undefined, recipients: asked } })

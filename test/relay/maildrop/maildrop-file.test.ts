@@ -81,7 +81,7 @@ test.each([
   await expect(readDropped(inMaildrop('x'), 1000)).rejects.toMatchObject({ code: 'NOT_A_QUEUE' })
 })
 
-test('a file that has a second name is refused: who has that may still write to it', async () => {
+test('a file that has a second name is refused: its owner may still write to it by that', async () => {
   await dropMail(queue, mail)
   const [name] = await readdir(inMaildrop(''))
   await link(inMaildrop(name!), join(queue, 'second'))

@@ -35,7 +35,7 @@ test('data leaves as it stands when nothing is to be mended and nothing to be do
   )
 })
 
-/** A socket's place: what is written waits until it is let go. */
+/** A socket's place: what is written waits until it is released. */
 function slowSink(roomBytes: number): { readonly socket: Socket; readonly letGo: () => string } {
   let taken = ''
   const held: (() => void)[] = []

@@ -36,7 +36,7 @@ test.each([
   ['<<a@example.org>> SIZE=3', 'a@example.org', ' SIZE=3'],
   ['<Ada L <a@example.org>>', 'a@example.org', ''],
   ['<DOM\\ada@example.org>', 'DOMada@example.org', ''],
-])('who may relay may write %j, a stranger may not', (text, address, rest) => {
+])('a client that may relay may write %j, a stranger may not', (text, address, rest) => {
   expect(mailPath(text, true)).toEqual({ address, rest })
   expect(mailPath(text, false)).toBeUndefined()
 })

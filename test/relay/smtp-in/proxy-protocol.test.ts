@@ -108,7 +108,7 @@ test('a balancer that has not named the client is dropped with the ports', async
   await client.closed
 })
 
-test('a balancer that does not name the client in time is told of, and let go', async () => {
+test('a balancer that does not name the client in time is told of, and disconnected', async () => {
   const errors: string[] = []
   const listener = await listen(memoryQueue(), {
     proxyProtocol,

@@ -84,7 +84,7 @@ test.each([
   expect((await codesTo(await sending(), [path]))[0]).toMatch(new RegExp(`^${reply.slice(0, 3)} `))
 })
 
-test('aliases are for who has logged in as well, and what he writes to others goes to them as ever', async () => {
+test('aliases are for users that have logged in as well, and their mail to others goes there as ever', async () => {
   const queue = memoryQueue()
   const listener = await listen(queue, { ...strict, tls: certificate, users: usersWith({ ada: 'secret' }) })
   const plain = await connected(listener)
@@ -134,7 +134,7 @@ test('<postmaster> is that of our name where aliases alone say who is here, too'
   expect(await codesTo(await clientOf('other.example.net'), ['<postmaster>'])).toEqual([denied])
 })
 
-test('who is an alias twice, and is named himself, gets the message once', async () => {
+test('an address behind two aliases that is named itself gets the message once', async () => {
   const queue = memoryQueue()
   const client = await sending({}, queue)
   const paths = [
@@ -176,13 +176,16 @@ test.each([
     'NOTIFY=FAILURE',
     { notify: ['failure', 'delay'], orcpt: 'rfc822;x@y.example' },
   ],
-])('who is asked about twice is told of when either says so: %s and %s', async (one, other, asked) => {
-  const queue = memoryQueue()
-  const client = await sending({}, queue)
-  await codesTo(client, [`<info@small.example> ${one}`, `<sales@small.example> ${other}`])
-  const recipients = (await recipientsOf(client, queue)) as { address: string }[]
-  expect(recipients.find(({ address }) => /^bob@/i.test(address))).toMatchObject(asked)
-})
+])(
+  'a recipient behind two aliases is reported on when either asks for it: %s and %s',
+  async (one, other, asked) => {
+    const queue = memoryQueue()
+    const client = await sending({}, queue)
+    await codesTo(client, [`<info@small.example> ${one}`, `<sales@small.example> ${other}`])
+    const recipients = (await recipientsOf(client, queue)) as { address: string }[]
+    expect(recipients.find(({ address }) => /^bob@/i.test(address))).toMatchObject(asked)
+  },
+)
 
 test('what was asked of an alias, and the recipient that the client gave, go with each', async () => {
   const queue = memoryQueue()
@@ -226,7 +229,7 @@ test('an alias of other letters is an original recipient in the form that ASCII 
   ])
 })
 
-test('who would make a message longer than it may be is for the next one, whatever became of those before', async () => {
+test('a recipient that would make a message longer than it may be is for the next one, whatever became of those before', async () => {
   const queue = memoryQueue()
   const client = await sending({ recipientCountMax: 4 }, queue)
   const paths = [
@@ -245,7 +248,7 @@ test('who would make a message longer than it may be is for the next one, whatev
   expect(await recipientsOf(client, queue)).toHaveLength(3)
 })
 
-test('who names the same many again and again is told that a message is full, though it has few', async () => {
+test('a client that names the same many again and again is told that a message is full, though it has few', async () => {
   const queue = memoryQueue()
   const client = await sending(
     { recipientCountMax: 4, aliases: aliasesIn('@all.example a@x.example b@x.example', 'aliases') },
@@ -293,7 +296,7 @@ test('the bound is that of the queue where it takes less', async () => {
   expect(await codesTo(client, ['<team@small.example>', '<info@small.example>'])).toEqual([taken, tooMany])
 })
 
-test('who becomes more than fit into any message is put off, and it is told', async () => {
+test('an alias of more than fit into any message is put off, and the refusal is told', async () => {
   const refusals: Refusal[] = []
   const onRefusal = (refusal: Refusal): void => void refusals.push(refusal)
   const client = await sending({ recipientCountMax: 4, onRefusal })

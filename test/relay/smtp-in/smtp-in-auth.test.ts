@@ -73,7 +73,7 @@ test.each(['PLAIN', 'LOGIN'])('nodemailer logs in by %s, and a stranger relays',
   expect(queue.kept[0]!.data.toString()).toMatch(/ with ESMTPSA id /)
 })
 
-test('who does not log in is what he was: a stranger may not relay, who is trusted may', async () => {
+test('a client that does not log in is what it was: a stranger may not relay, a trusted one may', async () => {
   for (const [trust, reply] of [
     [['192.0.2.1'], /^554 5\.7\.1 /],
     [['127.0.0.1'], /^250 /],
@@ -109,7 +109,7 @@ test('a wrong password is refused and told of; with the third the session ends',
   )
 })
 
-test('who is trusted ends his session with the third wrong password, too', async () => {
+test('a trusted client ends its session with the third wrong password, too', async () => {
   const client = await secured(await listenWith({ trust: ['127.0.0.1'] }))
   for (let i = 0; i < 3; i++) await client.say(plainAuth('ada', 'wrong'))
   expect(await client.reply()).toMatch(/^421 4\.7\.0 /)
@@ -226,7 +226,7 @@ test('a stranger who begins to log in and cancels it again and again is turned a
   expect(last).toMatch(/^421 4\.7\.0 /)
 })
 
-test('a stranger who stops in the middle of AUTH is let go', async () => {
+test('a stranger who stops in the middle of AUTH is disconnected', async () => {
   const client = await secured(await listenWith({ idleTimeoutMs: 200 }))
   await client.say('AUTH LOGIN')
   await client.say(base64('ada'))
@@ -234,7 +234,7 @@ test('a stranger who stops in the middle of AUTH is let go', async () => {
   await client.closed
 })
 
-test('who has logged in is refused as often as who is trusted', async () => {
+test('a user that has logged in is refused as often as a trusted client', async () => {
   const client = await secured(await listenWith())
   await client.say(right)
   let last = ''

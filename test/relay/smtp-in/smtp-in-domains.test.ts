@@ -50,14 +50,14 @@ test.each(['relay', 'local'] as const)(
 )
 
 test.each(['relay', 'local'] as const)(
-  'who is trusted sends everywhere, but to nobody who is not there: %s',
+  'a trusted client sends everywhere, but to no user that is not there: %s',
   async (purpose) => {
     const client = await sending({ purpose, trust: ['127.0.0.1'] })
     expect(await codesTo(client, paths)).toEqual([taken, taken, unknown, taken])
   },
 )
 
-test('who has logged in sends everywhere, but to nobody who is not there', async () => {
+test('a user that has logged in sends everywhere, but to no user that is not there', async () => {
   const listener = await listen(memoryQueue(), {
     ...strict,
     tls: certificate,

@@ -50,7 +50,7 @@ test('a client that ends its side in the middle of a message leaves nothing, and
   expect(await (await connected(listener)).reply()).toMatch(/^220 /)
 })
 
-test('a client that ends its side when it has nothing to say is let go', async () => {
+test('a client that ends its side when it has nothing to say is disconnected', async () => {
   const client = await connected(await listen(memoryQueue()), { allowHalfOpen: true })
   await client.reply()
   client.socket.end()
@@ -70,7 +70,7 @@ test('a client that ends its encrypted side hears what became of its message', a
   expect(await (await connected(listener)).reply()).toMatch(/^220 /)
 })
 
-test('a client that ends its side instead of a handshake is let go', async () => {
+test('a client that ends its side instead of a handshake is disconnected', async () => {
   const { plain, listener } = await beforeHandshake(memoryQueue())
   plain.socket.end()
   await rest(plain)

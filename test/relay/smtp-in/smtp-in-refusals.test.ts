@@ -178,7 +178,7 @@ test.skipIf(addressHere === undefined).each([
   [undefined, /^250 /],
   [['127.0.0.1'], /^554 5\.7\.1 /],
 ])(
-  'who connects from an address of this machine to the same may relay, unless %s is named',
+  'a client that connects from an address of this machine to the same may relay, unless %s is named',
   async (trust, reply) => {
     const host = addressHere!
     const listener = await listen(memoryQueue(), {
@@ -224,7 +224,7 @@ test('a client that leaves without its reply holds its place until its message i
   await expect.poll(async () => (await connected(listener)).reply()).toMatch(/^220/)
 })
 
-test('strangers together have so many sessions at once, and take none from who is trusted', async () => {
+test('strangers together have so many sessions at once, and take none from trusted clients', async () => {
   const options = { trust: ['127.0.0.1'], sessionsMax: 2, greetDelayMs: 1 }
   const listener = await listen(memoryQueue(), options)
   const from = (localAddress: string) => connected(listener, { localAddress })
@@ -248,7 +248,7 @@ test('a client that is turned away, and does not leave, is not waited for', asyn
   expect(second.socket.destroyed).toBe(true)
 })
 
-test('a client that has said QUIT and does not leave still counts, and close drops him', async () => {
+test('a client that has said QUIT and does not leave still counts, and close drops it', async () => {
   const listener = await listen(memoryQueue(), { sessionsMax: 1 })
   const first = await connected(listener, { allowHalfOpen: true })
   first.send('EHLO c\r\nQUIT\r\n')
@@ -263,7 +263,7 @@ test('a client that has said QUIT and does not leave still counts, and close dro
   expect(first.socket.destroyed).toBe(true)
 })
 
-test('a stranger has so many sessions at once and no more, whoever is trusted as many as there are', async () => {
+test('a stranger has so many sessions at once and no more, a trusted client as many as there are', async () => {
   const options = { trust: ['127.0.0.2'], sessionsPerClientMax: 2, greetDelayMs: 1 }
   const listener = await listen(memoryQueue(), options)
   const strangers = [await connected(listener), await connected(listener), await connected(listener)]
@@ -293,7 +293,7 @@ test.each([
   expect(last).toMatch(says)
 })
 
-test('a client that says nothing is let go', async () => {
+test('a client that says nothing is disconnected', async () => {
   const client = await connected(await listen(memoryQueue(), { idleTimeoutMs: 50 }))
   await client.reply()
   expect(await client.reply()).toMatch(/^421 /)
@@ -337,13 +337,13 @@ async function trickled(client: RawClient, piece: string, countMax = Infinity): 
 
 const slow = { trust: ['10.0.0.1'], greetDelayMs: 1, idleTimeoutMs: 200 }
 
-test('a stranger who never ends a line is let go, as if silent', async () => {
+test('a stranger who never ends a line is disconnected, as if silent', async () => {
   const client = await connected(await listen(memoryQueue(), slow))
   await client.reply()
   expect(await trickled(client, 'N')).toMatch(/^421 4\.4\.2 /)
 })
 
-test('a stranger who sends a message octet by octet is let go, and nothing of it is kept', async () => {
+test('a stranger who sends a message octet by octet is disconnected, and nothing of it is kept', async () => {
   const queue = memoryQueue()
   const client = await connected(await listen(queue, slow))
   await untilData(client)
@@ -378,7 +378,7 @@ test.each([
     Infinity,
     expect.stringMatching(/^421 4\.4\.2 /) as string,
   ],
-])('who is trusted %s', async (_, sessionsMax, countMax, says) => {
+])('a trusted client %s', async (_, sessionsMax, countMax, says) => {
   const client = await connected(await listen(memoryQueue(), { idleTimeoutMs: 1000, sessionsMax }))
   await client.reply()
   expect(await trickled(client, 'N', countMax)).toEqual(says)

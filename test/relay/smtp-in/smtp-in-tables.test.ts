@@ -36,7 +36,7 @@ async function secured({ ports }: SmtpListener): Promise<RawClient> {
 const login = (client: RawClient, name: string, password: string): Promise<string> =>
   client.say(`AUTH PLAIN ${base64(`\0${name}\0${password}`)}`)
 
-test('who connects is shown the renewed certificate, wherever TLS begins, and who is connected goes on', async () => {
+test('a new session is shown the renewed certificate, wherever TLS begins, and open ones go on', async () => {
   const listener = await listen()
   const before = await secured(listener)
   expect(await namesShown(listener)).toEqual(['localhost', 'localhost'])
@@ -58,7 +58,7 @@ test('what is no certificate and its key is refused with the users beside it, an
   expect(await namesShown(listener)).toEqual(['localhost', 'localhost'])
 })
 
-test('passwords are checked with the users of the moment, and who has logged in stays so', async () => {
+test('passwords are checked with the users of the moment, and users stay logged in', async () => {
   const strangers = { purpose: 'relay', trust: ['192.0.2.1'], greetDelayMs: 1 } as const
   const listener = await listen({ ...strangers, users: usersWith({ ada: 'secret', bob: 'old' }) })
   const ada = await secured(listener)

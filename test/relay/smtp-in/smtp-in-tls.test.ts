@@ -58,7 +58,7 @@ test('a client that fails the handshake hurts nobody', async () => {
   expect((await untilData(await connected(listener))).at(-1)).toMatch(/^354 /)
 })
 
-test('a stranger whose handshake comes octet by octet is let go, and the server lives', async () => {
+test('a stranger whose handshake comes octet by octet is disconnected, and the server lives', async () => {
   const options = { tls: certificate, trust: ['10.0.0.1'], greetDelayMs: 1, idleTimeoutMs: 200 }
   const listener = await listen(memoryQueue(), options)
   const client = await connected(listener)
@@ -89,7 +89,7 @@ test('where a session begins with TLS there is a certificate of its own, or no s
   await expect(listen(memoryQueue(), { places })).rejects.toMatchObject({ code: 'OPTION_INVALID' })
 })
 
-test('a client that talks in plaintext where TLS is expected is let go, and hurts nobody', async () => {
+test('a client that talks in plaintext where TLS is expected is disconnected, and hurts nobody', async () => {
   const errors: Error[] = []
   const listener = await listenTls(memoryQueue(), { onError: (error) => void errors.push(error) })
   const broken = await connected(listener)
@@ -108,7 +108,7 @@ test('a stranger without a handshake has a session, and its next one ends before
   expect(await (await encrypted(first)).reply()).toMatch(/^220 /)
 })
 
-test('a stranger whose first handshake comes octet by octet is let go, and the server lives', async () => {
+test('a stranger whose first handshake comes octet by octet is disconnected, and the server lives', async () => {
   const listener = await listenTls(memoryQueue(), {
     trust: ['10.0.0.1'],
     greetDelayMs: 1,

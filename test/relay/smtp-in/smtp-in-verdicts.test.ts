@@ -23,7 +23,7 @@ async function sending(options: Partial<SmtpServerOptions>): Promise<RawClient> 
   return client
 }
 
-test('who is trusted is told at RCPT what the line says, and a narrower line takes its mail', async () => {
+test('a trusted client is told at RCPT what the line says, and a narrower line takes its mail', async () => {
   const client = await sending({})
   const [bob, ada, extended] = await repliesTo(client, [
     '<bob@example.net>',

@@ -165,7 +165,7 @@ async function oneMoreByte(client: RawClient, withinMs: number): Promise<string>
   return Promise.race([reset, new Promise<string>((resolve) => setTimeout(resolve, withinMs, 'taken'))])
 }
 
-test('a client that has waited for its replies is let go with the goodbye', async () => {
+test('a client that has waited for its replies is disconnected with the goodbye', async () => {
   const client = await connected(await listen(memoryQueue()), { allowHalfOpen: true })
   await untilData(client)
   await client.say('x\r\n.')

@@ -65,7 +65,7 @@ test.each([
   expect(server.sessionCount()).toBe(1)
 })
 
-test('who is refused before the data has no reply behind it', async () => {
+test('a recipient that is refused before the data has no reply behind it', async () => {
   const { transport } = await serverOf({
     'RCPT TO:<two@': '550 5.1.1 nobody',
     '.': '250 2.1.5 one\r\n452 4.2.2 three',

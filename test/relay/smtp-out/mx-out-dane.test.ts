@@ -44,7 +44,7 @@ async function expectWaiting(
   expect(securesOf(made)).toEqual(before)
 }
 
-test('mail goes over TLS to the host that the records name, with its name, whoever signed its certificate', async () => {
+test('mail goes over TLS to the host that the records name, with its name, whatever signed its certificate', async () => {
   const made = await daneDomain({
     [mx]: { certificate: shown('expired'), tlsa: [tlsa('3 0 1', x509('expired'))] },
   })
@@ -332,7 +332,7 @@ test('domains with the same host share its sessions where no name of theirs coun
   }
 })
 
-test('who goes on with a session from before shows no certificates, and so is nobody', async () => {
+test('a server that goes on with a session from before shows no certificates, and proves nothing', async () => {
   const made = await daneDomain({ [mx]: { certificate: shown('mx'), tlsa: right } })
   const client = await greetedClient(made.port, '127.0.0.2')
   await client.say('STARTTLS')

@@ -98,7 +98,7 @@ test.each(cases)('%s %s with a server that has %s: %s', async (level, match, nam
   expect(server.taken.map(({ secure }) => secure)).toEqual(typeof ends === 'string' ? [] : [ends, ends])
 })
 
-test('who is found to be another says who he is and who he should be', async () => {
+test('a certificate for another name is shown with the names that it should have', async () => {
   const { port } = await tlsServer(ofProvider)
   const transport = transportFor(port, [{ destination: 'example.net', level: 'secure' }])
   expect(await deliver(transport)).toEqual({

@@ -102,7 +102,7 @@ test('TLS asks for the name of the mail host, and takes whatever certificate it 
   })
 })
 
-test('who wants a certificate that verifies has it verified for the name of the mail host', async () => {
+test('a certificate that has to verify is verified for the name of the mail host', async () => {
   const tlsOptions = { rejectUnauthorized: true, ca: certificate.cert }
   // The certificate is for `localhost` and 127.0.0.1.
   expect(await heardOf({ tls: 'opportunistic', tlsOptions })).toMatchObject({ secure: [], kind: 'site' })

@@ -168,7 +168,7 @@ test('a mail host that puts off one recipient and takes the other is the last on
   expect(servers[1]?.sessionCount()).toBe(0)
 })
 
-test('an answer says from whom it is', async () => {
+test('an answer names its server', async () => {
   const { port, sendWhole } = await domainAt({
     '127.0.0.2': (line) => (line.includes('<no@') ? '550 5.1.1 no' : undefined),
   })

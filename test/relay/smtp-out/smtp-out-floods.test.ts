@@ -15,7 +15,7 @@ test.each([
   ['EHLO', longReply],
   ['RCPT', longReply],
   ['.', longReply],
-])('a server that has too much to say at %s is let go', async (stage, words) => {
+])('a server that has too much to say at %s is left', async (stage, words) => {
   const { server, transport } = await between((line) =>
     line.startsWith(stage) ? { reply: words, does: 'hang' } : undefined,
   )

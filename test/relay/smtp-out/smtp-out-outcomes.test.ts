@@ -226,7 +226,7 @@ test.each(['EHLO', 'MAIL', 'RCPT', 'DATA', '.'])(
   },
 )
 
-test('a server that goes away with 421 at one recipient leaves those before him what they were told', async () => {
+test('a server that goes away with 421 at one recipient leaves those before it what they were told', async () => {
   const { transport } = await between((line) => {
     if (line.includes('<no@')) return '550 5.1.1 no such user'
     return line.includes('<one@') ? { reply: '421 4.3.2 going away', does: 'close' } : undefined
@@ -317,7 +317,7 @@ test.each([
   '550 5.7.1 spam\r\n250 2.0.0 taken',
   '354 go\r\n250 2.0.0 taken',
   'what?',
-])('who has said %j to the message may have it', async (reply) => {
+])('a server that has said %j to the message may have it', async (reply) => {
   const { server, transport } = await between((line) => (line === '.' ? reply : undefined))
   expect(await deliver(transport)).toMatchObject({ kind: 'site', status: '4.4.2' })
   await expect.poll(() => server.openCount()).toBe(0)

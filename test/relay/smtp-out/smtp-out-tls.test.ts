@@ -118,7 +118,7 @@ test('implicit TLS never falls back', async () => {
   expect(server.taken).toHaveLength(0)
 })
 
-test('who asks opportunistic TLS for a certificate that verifies gets no plaintext instead', async () => {
+test('opportunistic TLS that asks for a certificate that verifies falls back to no plaintext', async () => {
   const { secure, transport } = await betweenSelfSigned({ tlsOptions: { rejectUnauthorized: true } })
   expect(await deliver(transport, { attempts: 9 })).toEqual(handshakeFailed)
   expect(secure()).toBe(undefined)

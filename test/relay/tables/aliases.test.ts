@@ -291,8 +291,8 @@ test('an address that is to become a longer one has a line at which that ends', 
   expect(becoming(table, 'a+z@x.example')).toEqual(['b+y+z@x.example'])
 })
 
-/** As Postfix does it, cleanup_map1n.c and mail_addr_map.c: a list that is rewritten in place; who
- * names himself is not looked for again.
+/** As Postfix does it, cleanup_map1n.c and mail_addr_map.c: a list that is rewritten in place; an
+ * address that names itself is not looked for again.
  * @returns undefined for a loop */
 function asPostfix(
   lines: ReadonlyMap<string, readonly string[]>,

@@ -49,7 +49,7 @@ test.each<[string, Standing]>([
   ['ada@exact.example', 'listed'],
   // One of them is there.
   ['eve@both.example', 'listed'],
-])('who is not there is not there under another domain either: %s is %s', (recipient, standing) => {
+])('a user that is not there is not there under another domain either: %s is %s', (recipient, standing) => {
   expect(standingBy({ relayDomains, aliases }, recipient, 'elsewhere')).toBe(standing)
 })
 
@@ -77,7 +77,7 @@ test.each<[string, Standing]>([
   ['ada+x%example.net@small.example', 'elsewhere'],
   ['info+x%example.net@small.example', 'unknown'],
   ['example.net!ada+x@small.example', 'unknown'],
-])('with extensions, who is there without one is there: %s is %s', (recipient, standing) => {
+])('with extensions, a user that is there without one is there: %s is %s', (recipient, standing) => {
   const domains = relayDomainsIn('ada@small.example\nada@exact.example\n', 'domains', '+')
   const table = aliasesIn('info@small.example ada@small.example\n@old.example @exact.example', 'aliases', '+')
   expect(standingBy({ relayDomains: domains, aliases: table }, recipient, 'elsewhere')).toBe(standing)

@@ -44,7 +44,7 @@ test('one of several records is enough', () => {
   ).toBe(undefined)
 })
 
-test('a server that no record names is another one, whoever else in its chain is named so', () => {
+test('a server that no record names is another one, whatever else in its chain is named so', () => {
   expect(faultOf(['mx', 'issuer', 'root'], [['3 1 1', 'issuer']])).toBe(noMatch)
   expect(faultOf(['root'], [['3 1 1', 'mx']])).toBe(noMatch)
 })
@@ -70,11 +70,14 @@ test.each(taForms)('an issuer who is not shown is found only where the record is
   expect(faultOf(['mx', 'issuer'], [[form, 'root']])).toBe(isWhole ? undefined : noMatch)
 })
 
-test.each(taForms)('who only bears the name of that issuer has signed nothing that counts: %s', (form) => {
-  expect(faultOf(['byForged', 'issuer'], [[form, 'issuer']])).toBe(noMatch)
-  expect(faultOf(['byForged', 'forgedIssuer'], [[form, 'issuer']])).toBe(noMatch)
-  expect(faultOf(['byForged', 'forgedIssuer', 'root'], [[form, 'root']])).toBe(noMatch)
-})
+test.each(taForms)(
+  'an issuer that only bears the name of that one has signed nothing that counts: %s',
+  (form) => {
+    expect(faultOf(['byForged', 'issuer'], [[form, 'issuer']])).toBe(noMatch)
+    expect(faultOf(['byForged', 'forgedIssuer'], [[form, 'issuer']])).toBe(noMatch)
+    expect(faultOf(['byForged', 'forgedIssuer', 'root'], [[form, 'root']])).toBe(noMatch)
+  },
+)
 
 test.each<[string, readonly Name[], Name]>([
   ['a server whose certificate has expired', ['expired', 'issuer'], 'issuer'],
@@ -97,7 +100,7 @@ test.each<[string, readonly Name[], Name]>([
   }
 })
 
-test('an anchor may be limited to some names: who names it means it', () => {
+test('an anchor may be limited to some names: a record that names it counts', () => {
   expect(faultOf(['byNarrow', 'narrow'], [['2 0 1', 'narrow']])).toBe(undefined)
 })
 

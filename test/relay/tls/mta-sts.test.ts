@@ -233,7 +233,7 @@ test('a policy that has ended, and whose record is gone, is not asked for again'
   expect(made.server.asked).toHaveLength(1)
 })
 
-test('a policy is waited for ten seconds unless told, half of them for the DNS', async () => {
+test('a policy is waited for ten seconds by default, half of them for the DNS', async () => {
   const delaysMs: number[] = []
   const clock: Clock = {
     ...systemClock,
@@ -331,7 +331,7 @@ test.each([
   expect((await mtaSts.policyOf('example.net', anySignal))?.mode).toBe(mode)
 })
 
-test('who was told listens to his signal no more, and no timer goes on', async () => {
+test('a caller that has its answer listens to its signal no more, and no timer goes on', async () => {
   const clock = heldClock()
   const { mtaSts } = await withRecord(enforced, { clock })
   const { signal } = new AbortController()
@@ -340,13 +340,13 @@ test('who was told listens to his signal no more, and no timer goes on', async (
   expect(clock.runningCount).toBe(0)
 })
 
-test('who is abandoned before he asks waits for nothing', async () => {
+test('an attempt that is abandoned before it asks waits for nothing', async () => {
   const { mtaSts } = await withRecord(() => {})
   const policy = mtaSts.policyOf('example.net', AbortSignal.abort())
   expect(await Promise.race([policy, sleep(5000, 'late', { ref: false })])).toBeUndefined()
 })
 
-test('who is abandoned waits no longer, and the others have their answer', async () => {
+test('an attempt that is abandoned waits no longer, and the others have their answer', async () => {
   let answer: (() => void) | undefined
   const { mtaSts, server } = await withRecord((_, response) => {
     answer = () => void response.setHeader('content-type', 'text/plain').end(enforced)

@@ -10,7 +10,7 @@ import {
   type ListedMessage,
   type RequestDsn,
 } from '../../../src/index.js'
-import { sysexitOfError, sysexitOfResult } from '../../../tools/commands/text/sysexits.js'
+import { sysexitOfError, sysexitOfResult } from '../../../tools/commands/sendmail/sysexits.js'
 import { laySmallQueue } from '../../end-to-end/laid-queue.js'
 import { RelayProcess, waybillPath } from '../../end-to-end/relay-process.js'
 import { nodeDisk } from '../../../src/disk/node-disk.js'
@@ -432,7 +432,7 @@ const nobody = 65_534
 const asUser = [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups']
 
 test.skipIf(!isRoot)(
-  'who may not open the queue gives the message to its relay, or leaves it for the next one',
+  'a user that may not open the queue gives the message to its relay, or leaves it for the next one',
   async () => {
     relay = new RelayProcess(local(), {}, { makesQueue: true })
     await relay.start()
@@ -486,7 +486,7 @@ async function strangerAt(endpoint: RelayProcess['endpoint']): Promise<ForeignSe
   return stranger
 }
 
-test('who listens where a relay did that is dead gets no mail while another program has the queue open', async () => {
+test('a program that listens where a dead relay did gets no mail while another program has the queue open', async () => {
   relay = new RelayProcess(local())
   await relay.start()
   await relay.kill()
@@ -660,7 +660,7 @@ test('where there is no queue none is made, unless it is said: a mistyped direct
   expect(again).toMatchObject({ exitCode: 0 })
 })
 
-test('the queue of the environment is that of who names none, of sendmail and of every verb', async () => {
+test('the queue of the environment is for commands that name none, sendmail and every verb', async () => {
   expect(await sendmail(['a@example.net'], text)).toMatchObject({ exitCode: 0 })
   const environment = { WAYBILL_QUEUE: queue() }
   const waybill = (...args: string[]): Promise<Ended> =>
@@ -755,7 +755,7 @@ test.each<[ErrorCode, number]>([
   expect(sysexitOfError(new WaybillError(code, 'x'))).toBe(exitCode)
 })
 
-test('what this user may not do is 77, whoever says so; what nobody foresaw is 70', () => {
+test('what this user may not do is 77, whatever says so; what nobody foresaw is 70', () => {
   expect(sysexitOfError(new WaybillError('DISK_FAILED', 'x', { errno: 'EACCES' }))).toBe(77)
   // The program that sends keeps the mail until the disk is mended.
   expect(sysexitOfError(new WaybillError('DISK_FAILED', 'x', { errno: 'EROFS' }))).toBe(75)

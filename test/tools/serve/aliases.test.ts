@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 const at = (name: string): string => join(directory, name)
 
-/** Who connects from 127.0.0.1 is trusted; `example.com` is in Maildirs, `ada` alone
+/** A client at 127.0.0.1 is trusted; `example.com` is in Maildirs, `ada` alone
  * is a user there. */
 async function start(aliases: string, ...args: string[]): Promise<RelayProcess> {
   await writeFile(at('aliases'), aliases)

@@ -85,7 +85,7 @@ test.each<[string, Entries, RegExp]>([
   expect(await linesOf(entries, ['--dane', 'yes'])).toEqual([expect.stringMatching(says)])
 })
 
-test('who asks nobody tells of nobody, and one line of the table asks', async () => {
+test('a relay that asks no resolver logs none, and one line of the table asks', async () => {
   const policy = ['--tls-policy', 'x']
   expect(await linesOf({}, ['--dane', 'no'])).toEqual([])
   expect(await linesOf({}, policy, ['verify'])).toEqual([])
@@ -103,7 +103,7 @@ test('resolvers of the system that are elsewhere are told of', async () => {
   ])
 })
 
-test('it is off unless told', () => {
+test('it is off by default', () => {
   for (const args of [[], ['--dane', 'no']]) expect(daneOf(argumentsOf(...args))).toEqual({ dane: false })
   expect(daneOf(argumentsOf('--dane', 'yes', '--dane-server', '[::1]:5353'))).toEqual({
     dane: true,

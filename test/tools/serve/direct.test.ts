@@ -42,7 +42,7 @@ test('mail goes to the destination of its domain, and elsewhere when an operator
   expect(servers[0]?.commands).toContain('1 EHLO relay.example.org')
 })
 
-test('who is not trusted sends nothing', async () => {
+test('a client that is not trusted sends nothing', async () => {
   const { client } = await direct('--trust', '192.0.2.1')
   const [, , toRecipient] = await untilData(client)
   expect(toRecipient).toMatch(/^554 5\.7\.1 /)

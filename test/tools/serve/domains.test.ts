@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 const at = (name: string): string => join(directory, name)
 
-/** Who connects from 127.0.0.1 is trusted. */
+/** A client at 127.0.0.1 is trusted. */
 async function start(domains: string, ...args: string[]): Promise<RelayProcess> {
   await writeFile(at('domains'), domains)
   const strict = ['--trust', '127.0.0.1', '--relay-domains', at('domains'), '--hostname', 'mail.example.com']

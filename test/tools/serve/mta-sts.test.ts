@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 const argumentsOf = (...args: string[]): Arguments => parseArguments(serve, ['--direct', ...args])
 
-test('domains are asked when it is wished, and not unless told', () => {
+test('domains are asked with the option, and not by default', () => {
   expect(mtaStsOf(argumentsOf('--mta-sts', 'yes')).mtaSts).toBeInstanceOf(MtaSts)
   for (const args of [[], ['--mta-sts', 'no']]) expect(mtaStsOf(argumentsOf(...args))).toEqual({})
 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Arguments } from '../../../tools/commands/cli/command.js'
-import { credentialsOf } from '../../../tools/commands/serve/secrets.js'
+import { credentialsOf } from '../../../tools/commands/tables/relay-files.js'
 
 async function credentials(relay: string, line: string): ReturnType<typeof credentialsOf> {
   const directory = await mkdtemp(join(tmpdir(), 'waybill-relay-auth-'))

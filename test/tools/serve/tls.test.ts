@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 
 interface Submission {
-  /** Who logged in; undefined: nobody. */
+  /** The user that logged in; undefined: none. */
   readonly user: string | undefined
   readonly secure: boolean
   readonly data: string

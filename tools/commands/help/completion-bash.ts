@@ -55,7 +55,7 @@ complete -F _waybill waybill
 `
 }
 
-export const firstWords = (commands: readonly CompletedCommand[]): string[] => [
+const firstWords = (commands: readonly CompletedCommand[]): string[] => [
   ...new Set(commands.map(({ name }) => name.split(' ')[0]!)),
 ]
 

@@ -23,7 +23,7 @@ import { noQueueText } from '../cli/shown-queue.js'
 
 export const exits = { fine: 0, wrong: 1, usage: 2, noQueue: 3 } as const
 
-export const exitNotes = 'Exit codes: 0 fine, 1 something is wrong with the queue, 2 usage, 3 no such queue.'
+const exitNotes = 'Exit codes: 0 fine, 1 something is wrong with the queue, 2 usage, 3 no such queue.'
 
 export const queueOption: Readonly<Record<string, Option>> = {
   queue: { value: 'DIR', help: queueHelp },

@@ -11,8 +11,7 @@ import { Output, OutputClosed, processSurroundings, type Surroundings } from '..
 import { queuePathOf } from '../cli/queue-path.js'
 import { actAsOwner } from '../cli/queue-owner.js'
 
-export const operatingExitNotes =
-  'Exit codes: 0 fine, 1 something could not be done, 2 usage, 3 no such queue.'
+const operatingExitNotes = 'Exit codes: 0 fine, 1 something could not be done, 2 usage, 3 no such queue.'
 
 export interface Operating {
   readonly path: string

@@ -7,7 +7,7 @@ const fixed =
 
 const nameOf = (text: string): string => text.slice(0, text.indexOf('='))
 
-export const isFixed = (text: string): boolean => fixed.test(nameOf(text))
+const isFixed = (text: string): boolean => fixed.test(nameOf(text))
 
 /** Of the fixed ones those of the start, of the others those of now. */
 export const parametersNow = (atStart: readonly string[], now: readonly string[]): readonly string[] => [

@@ -1,7 +1,7 @@
 /** The part of a site's limits that one queue of a store has, while others deliver there too.
  * Invariant: the parts of all queues with an owner sum up to the limit, or to one delivery each
- * where there are more queues than that. No clocks are compared: who has an owner is what this
- * process saw. Process limits are whole: they bound this machine, not a site. */
+ * where there are more queues than that. No clocks are compared: this process goes by the
+ * owners that it saw. Process limits are whole: they bound this machine, not a site. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { SendingLimit, SchedulerOptions } from '../../../src/index.js'

@@ -5,7 +5,7 @@ import { flush } from '../operate/flush.js'
 import { exits } from '../look/inspection.js'
 import { mailq } from '../look/mailq.js'
 import { processSurroundings } from '../text/output.js'
-import { sysexits } from '../text/sysexits.js'
+import { sysexits } from './sysexits.js'
 
 /** -bp */
 export async function listQueue(path: string): Promise<number> {

@@ -33,7 +33,7 @@ import {
   type Mail,
 } from './submitting.js'
 import { complaint } from '../text/shown-text.js'
-import { sysexitOfError, sysexitOfResult, sysexits } from '../text/sysexits.js'
+import { sysexitOfError, sysexitOfResult, sysexits } from './sysexits.js'
 import { formatEndpoint, parseBytes, parseEndpoint, parseWord, type Endpoint } from '../cli/values.js'
 
 const modes = ['m', 's', 'p', 'i'] as const

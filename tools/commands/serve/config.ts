@@ -8,7 +8,7 @@ import { isWaybillError, WaybillError, type Place } from '../../../src/errors.js
 import { tableLines } from '../../../src/relay/tables/table-lines.js'
 import { flagOf, UsageError, type Arguments, type Command } from '../cli/command.js'
 import { otherNames } from '../parameters/other-names.js'
-import { fileTextOf } from './secrets.js'
+import { fileTextOf } from '../tables/relay-files.js'
 
 /** The option that names the file. */
 const configOption = 'config'

@@ -13,7 +13,7 @@ import {
 import type { MxTransportOptions } from '../../../src/relay/smtp-out/mx-out-options.js'
 import { isDane } from '../../../src/relay/tls/tls-policy.js'
 import { UsageError, type Arguments } from '../cli/command.js'
-import type { TlsPolicyTable } from './tls-policy-table.js'
+import type { TlsPolicyTable } from '../tables/tls-policy-table.js'
 import { formatEndpoint, parseYes } from '../cli/values.js'
 
 /** @throws UsageError */

@@ -1,7 +1,7 @@
 /** The options of `serve` for outgoing mail: to one server, to the servers of each domain, or to
  * Maildirs; and when it is tried again.
  * Invariant: the relay alone hears the password, and over TLS that verifies: a table that says
- * otherwise is none. */
+ * otherwise is refused. */
 import { comparableDomainOf } from '../../../src/base/mail-address.js'
 import { isWaybillError, WaybillError } from '../../../src/errors.js'
 import {
@@ -34,10 +34,10 @@ import { flagOf, lineOf, UsageError, type Arguments } from '../cli/command.js'
 import type { QueueParameters } from '../parameters/scheduler-parameters.js'
 import type { ClientOptions } from '../parameters/client-parameters.js'
 import { daneOf } from './dane.js'
-import { noRoutes, routesIn, type RouteTable } from './route-table.js'
+import { noRoutes, routesIn, type RouteTable } from '../tables/route-table.js'
 import { transportLocal, transportRelay, transportDefault } from '../parameters/transport-names.js'
-import { delimitersOf, fileTextOf, recipientsOfMessageMax } from './secrets.js'
-import { noTlsPolicy, tlsPolicyIn, type TlsPolicyTable } from './tls-policy-table.js'
+import { delimitersOf, fileTextOf, recipientsOfMessageMax } from '../tables/relay-files.js'
+import { noTlsPolicy, tlsPolicyIn, type TlsPolicyTable } from '../tables/tls-policy-table.js'
 import {
   formatEndpoint,
   parseDurationOption,

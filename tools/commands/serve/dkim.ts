@@ -8,7 +8,7 @@ import { DkimKeys, rsaBitsAdvised, type DkimKey } from '../../../src/relay/dkim/
 import { tableLines } from '../../../src/relay/tables/table-lines.js'
 import { lineOf, type Arguments } from '../cli/command.js'
 import { givenFile } from '../text/given-file.js'
-import { fileTextOf } from './secrets.js'
+import { fileTextOf } from '../tables/relay-files.js'
 
 export interface DkimTable {
   /** undefined: mail leaves as it is. */

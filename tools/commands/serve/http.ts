@@ -22,7 +22,7 @@ import { versionText } from '../cli/version.js'
 import { atAddresses } from './places.js'
 import type { LastReload } from './reload.js'
 import type { Validity } from '../log/certificate-watch.js'
-import { certificateIn, fileTextOf, validityOf } from './secrets.js'
+import { certificateIn, fileTextOf, validityOf } from '../tables/relay-files.js'
 
 /** What files say, read again at a reload. */
 export interface HttpTables {

@@ -146,7 +146,7 @@ export async function tellPlaces(
 
 const nothing = (): void => undefined
 
-/** Without it mail by SMTP goes its way all the same: a file system that has no sockets is no
+/** Without it mail by SMTP is delivered as ever: a file system that has no sockets is no
  * reason to stop. */
 const answerForSendmail = (
   directory: string,

@@ -126,7 +126,7 @@ function logStore(event: StoreEvent, log: Logger): void {
 }
 
 /** Lets commands operate the queue: over a socket in its directory, or over the store.
- * Without that, mail goes its way all the same: a file system that has no sockets is no reason to
+ * Without that, mail is delivered as ever: a file system that has no sockets is no reason to
  * stop. */
 export async function serveControlAt(
   { directory }: QueueHome,

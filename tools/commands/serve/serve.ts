@@ -4,7 +4,7 @@
  * with an error, and its supervisor starts it again. */
 import { tlsWays } from '../../../src/relay/smtp-out/smtp-out-options.js'
 import type { Arguments, Command } from '../cli/command.js'
-import { mailqOptions } from '../cli/mailq-ports.js'
+import { mailqOptions } from './mailq-ports.js'
 import { queueHelp } from '../cli/queue-path.js'
 import { agentOptions } from '../policy/agent-options.js'
 import { withConfig, type ConfiguredArguments } from './config.js'
@@ -158,7 +158,7 @@ export const serve: Command = {
     'sessions-per-client': { value: 'N', help: 'of one address that is not trusted, of IPv6 one /64 (50)' },
     'idle-timeout': {
       value: 'TIME',
-      help: 'a client that is silent for so long is let go (5m); when it is not trusted, or half of the\nsessions are taken, also one that needs so long for a command, or for data at under 500 B/s',
+      help: 'a client that is silent for so long is disconnected (5m); when it is not trusted, or half of the\nsessions are taken, also one that needs so long for a command, or for data at under 500 B/s',
     },
     'greet-delay': {
       value: 'TIME',

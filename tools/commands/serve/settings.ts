@@ -9,8 +9,8 @@ import type { Place } from '../../../src/relay/smtp-in/session-server.js'
 import type { SmtpFrontOptions } from '../../../src/relay/smtp-in/smtp-front.js'
 import { networkList } from '../../../src/relay/smtp-in/client-networks.js'
 import { UsageError, type Arguments } from '../cli/command.js'
-import { historyOf } from '../cli/history-options.js'
-import { mailqUsersOf } from '../cli/mailq-ports.js'
+import { historyOf } from './history-options.js'
+import { mailqUsersOf } from './mailq-ports.js'
 import {
   parseBytes,
   parseCount,

@@ -15,7 +15,7 @@ import { withProcessLimits } from '../../../src/engine/deliver/scheduler-options
 import { flagOf, UsageError, type Arguments } from '../cli/command.js'
 import { dateOf } from '../log/certificate-watch.js'
 import type { ConfiguredArguments } from './config.js'
-import type { RouteTable } from './route-table.js'
+import type { RouteTable } from '../tables/route-table.js'
 import { changedFixed, parametersNow } from '../parameters/fixed-parameters.js'
 import { queueParameters, type QueueParameters } from '../parameters/scheduler-parameters.js'
 import { schedulerConfOf, schedulerConfOption } from '../policy/scheduler-conf.js'
@@ -32,8 +32,8 @@ import {
   relayDomainsOf,
   sendersOf,
   usersOf,
-} from './secrets.js'
-import type { TlsPolicyTable } from './tls-policy-table.js'
+} from '../tables/relay-files.js'
+import type { TlsPolicyTable } from '../tables/tls-policy-table.js'
 import { webhookOf, type Asked } from './webhook.js'
 
 export interface Tables {

@@ -4,7 +4,7 @@ import { isWaybillError, postOutcomes, type Queue, type WebhookOptions } from '.
 import { checkWebhookOptions } from '../../../src/relay/webhook.js'
 import type { QueueOutcomeKind } from '../../../src/record/outcome.js'
 import { UsageError, type Arguments } from '../cli/command.js'
-import { fileTextOf } from './secrets.js'
+import { fileTextOf } from '../tables/relay-files.js'
 
 /** Where outcomes are posted. The secrets are those of the file. */
 export interface Asked extends Omit<WebhookOptions, 'signal' | 'onTrouble' | 'secret'> {

@@ -3,7 +3,7 @@ import type { Command } from '../cli/command.js'
 import { print } from '../text/output.js'
 
 /** For `patronictl edit-config`. */
-export const patroniFragment = `# For \`patronictl edit-config\`, or bootstrap.dcs in patroni.yml.
+const patroniFragment = `# For \`patronictl edit-config\`, or bootstrap.dcs in patroni.yml.
 # Patroni 4: a commit waits for a quorum, and only a standby that has all of them is promoted.
 # Patroni 3: synchronous_mode: true, and synchronous_mode_strict: true as here. Without strict mode the last
 # server goes on alone, and what it accepts is on one machine.

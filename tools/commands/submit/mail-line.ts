@@ -18,7 +18,7 @@ const handling = ['tags', ...times, 'priority', 'hold', 'idempotencyKey', 'longL
 const options: readonly string[] = [...handling, 'traceparent', 'tracestate']
 const mailMembers = Object.keys((mailSchema as { properties: Record<string, unknown> }).properties)
 
-export const lineMembers: readonly string[] = [...new Set([...mailMembers, ...options])]
+const lineMembers: readonly string[] = [...new Set([...mailMembers, ...options])]
 
 /** @param key of a line that names no key; undefined: it gets none
  * @throws WaybillError OPTION_INVALID, RECIPIENTS_EMPTY, and others of the composer */

@@ -1,13 +1,13 @@
 /** The listeners of `serve` for listings: the socket `mailq` in the queue's directory, for the
  * users of this machine, and the ports of `--mailq`.
- * Invariant: without the socket mail goes its way all the same; a port that was asked for, and
+ * Invariant: without the socket mail is delivered as ever; a port that was asked for, and
  * cannot be had, ends the start. */
 import type { Logger } from 'pino'
 import { answerForMailq, listenMailq } from '../../../src/mailq/mailq-port.js'
 import type { ReadQueue } from '../../../src/mailq/reading.js'
 import type { Listener } from '../../../src/relay/listening.js'
-import type { Arguments, Option } from './command.js'
-import { formatEndpoint, parseWord, type Endpoint } from './values.js'
+import type { Arguments, Option } from '../cli/command.js'
+import { formatEndpoint, parseWord, type Endpoint } from '../cli/values.js'
 
 const users = ['all', 'owner'] as const
 

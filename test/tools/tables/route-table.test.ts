@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { refusalOf } from '../../../src/relay/tables/route-verdict.js'
-import { routesIn } from '../../../tools/commands/serve/route-table.js'
+import { routesIn } from '../../../tools/commands/tables/route-table.js'
 
 const direct = { findsMailHosts: true, hasMaildirs: false }
 
@@ -34,7 +34,7 @@ test.each([
   expect(table.find(recipient)).toEqual({ transport, nexthop })
 })
 
-test('who has no line goes as without the table', () => {
+test('an address without a line goes as without the table', () => {
   expect(routesIn('.example.net a:', 'routes', direct).find('ada@example.net')).toBeUndefined()
 })
 

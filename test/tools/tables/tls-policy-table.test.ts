@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readNexthop } from '../../../src/relay/tables/nexthop.js'
-import { tlsPolicyIn } from '../../../tools/commands/serve/tls-policy-table.js'
+import { tlsPolicyIn } from '../../../tools/commands/tables/tls-policy-table.js'
 
 const table = tlsPolicyIn(
   [

@@ -1,6 +1,6 @@
 /** The table of `serve --tls-policy`, as Postfix's smtp_tls_policy_maps has it: a line is
  * `DESTINATION LEVEL [match=NAME:NAME…]`. Pure.
- * Invariant: an error names the line; a word of Postfix's that nobody would look at is one. */
+ * Invariant: an error names the line. An attribute of Postfix that would have no effect is one. */
 import { WaybillError } from '../../../src/errors.js'
 import type { Nexthop } from '../../../src/relay/tables/nexthop.js'
 import { TlsPolicies, type TlsPolicy, type TlsPolicyLine } from '../../../src/relay/tls/tls-policy.js'
@@ -27,7 +27,7 @@ export function tlsPolicyIn(text: string, path: string, findsMailHosts: boolean)
     const foreign = attributes.find((attribute) => !attribute.startsWith('match='))
     if (foreign !== undefined) throw bad(`${foreign}: behind the level stands match= and nothing else`)
     const match = attributes.flatMap((attribute) => attribute.slice('match='.length).split(':'))
-    // What it is not the line is refused for.
+    // `add` refuses a line whose level is not one.
     const policy = {
       destination,
       level: level as TlsPolicyLine['level'],

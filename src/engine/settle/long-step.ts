@@ -2,7 +2,7 @@
  * between.
  * Invariant: nothing is decided in one piece and appended in another without a second look; the
  * caller looks again. */
-import type { Parts } from './parts.js'
+import type { Parts } from '../life/parts.js'
 
 /** A piece over so many takes some milliseconds. */
 const recipientsMax = 5000

@@ -1,4 +1,4 @@
-/** Reads single files of `serve`: certificate, users, relay domains, aliases, senders, and the
+/** Reads single files of the relay: certificate, users, relay domains, aliases, senders, and the
  * password at the relay.
  * Invariant: a password is never an argument, where every user of the machine could read it. */
 import { X509Certificate } from 'node:crypto'
@@ -78,7 +78,7 @@ export async function certificateIn(
 }
 
 /** Of the first one, which is the server's own, milliseconds since 1970.
- * @throws Error when it is none, or its time is none */
+ * @throws Error when it is no certificate, or its time is invalid */
 export function expiryMsOf(certificate: Certificate): number {
   return validityOf(certificate).untilMs
 }

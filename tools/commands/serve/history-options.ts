@@ -1,8 +1,8 @@
 /** `serve --history`: how long messages that have ended can be looked up. */
 import { historyBounds, type HistoryOptions } from '../../../src/history/history.js'
 import { isWaybillError } from '../../../src/errors.js'
-import { UsageError, type Arguments } from './command.js'
-import { parseBytes, parseDurationOption } from './values.js'
+import { UsageError, type Arguments } from '../cli/command.js'
+import { parseBytes, parseDurationOption } from '../cli/values.js'
 
 /** @param isInStore the queue lies in no directory
  * @returns undefined: no history is kept */
