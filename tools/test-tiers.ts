@@ -22,7 +22,7 @@ const deepTests: Readonly<Record<string, readonly string[]>> = {
   ],
   /** PostgreSQL servers on loopback. */
   'real stores': [
-    'test/store/{adopting-node,pg-calls,pg-disk,pg-queue,moved-queue,crash-store,drained-node}.test.ts',
+    'test/store/{adopting-node,pg-calls,pg-disk,pg-queue,moved-queue,crash-store,drained-node,server-status}.test.ts',
   ],
   /** Damage of every kind, and queues that are busy while they are read. */
   damage: [

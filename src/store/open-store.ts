@@ -33,6 +33,7 @@ export const pgStore = (url: string, clock: Clock = systemClock): PgStore =>
 
 export { initStore } from './postgres/init-store.js'
 export { loadPg } from './postgres/pg-package.js'
+export { serverStatus, type ServerStatus } from './postgres/server-status.js'
 export { removeQueue } from './postgres/remove-queue.js'
 export { storePlaceOf } from './store-url.js'
 export { storeStatus, StoreObserver } from './store-status.js'

@@ -21,12 +21,21 @@ export const safetySettings: readonly string[] = [
   'synchronous_standby_names',
 ]
 
-/** Sentences about what is missing; none: it is safe. */
-export function unsafeReasons({ versionNumber, settings, standbyCount, subscribers }: SafetyFacts): string[] {
+/** What each server has to be, a standby, too: a commit is on its disk. */
+export function serverReasons({
+  versionNumber,
+  settings,
+}: Pick<SafetyFacts, 'versionNumber' | 'settings'>): string[] {
   const reasons: string[] = []
   if (versionNumber < versionNumberMin)
     reasons.push(`PostgreSQL 15 or later is needed, this is ${Math.floor(versionNumber / 10_000)}`)
   for (const name of mustBeOn) if (settings[name] !== 'on') reasons.push(`${name} is not on`)
+  return reasons
+}
+
+/** Sentences about what is missing; none: it is safe. */
+export function unsafeReasons({ versionNumber, settings, standbyCount, subscribers }: SafetyFacts): string[] {
+  const reasons = serverReasons({ versionNumber, settings })
   const commit = settings['synchronous_commit'] ?? ''
   if (!waits.has(commit)) reasons.push(`synchronous_commit is ${commit || 'not visible'}, not on`)
   if ((settings['synchronous_standby_names'] ?? '') === '')

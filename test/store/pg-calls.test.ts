@@ -2,8 +2,10 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { ControlClient } from '../../src/control/client.js'
+import { callOwner } from '../../src/control/store-client.js'
 import { serveStoreControl } from '../../src/control/store-server.js'
 import { fixedRetry, openQueue, type Queue, type QueueOptions } from '../../src/index.js'
+import type { CallStore } from '../../src/store/calls.js'
 import { initStore, pgStore, storeDisk } from '../../src/store/open-store.js'
 import { storePlaceOf } from '../../src/store/store-url.js'
 import { postgresMissing, Servers } from '../../tools/crash-store/servers.js'
@@ -12,6 +14,7 @@ import { hold } from '../../tools/commands/operate/hold.js'
 import { release } from '../../tools/commands/operate/release.js'
 import { reload } from '../../tools/commands/operate/reload.js'
 import type { OperatingCommand } from '../../tools/commands/operate/operating-command.js'
+import { BreakingStore, type Break } from '../control/breaking-calls.js'
 import { command } from '../inspect/commanded.js'
 
 const missing = postgresMissing()
@@ -21,6 +24,8 @@ const deferring: QueueOptions = {
   route: () => ({ transport: 'list', nexthop: 'list' }),
   retry: fixedRetry([3_600_000]),
 }
+
+const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown }).code
 
 const whereOf = async (queue: Queue): Promise<string[]> => {
   const places: string[] = []
@@ -40,13 +45,16 @@ describe.skipIf(missing !== undefined)(
     afterAll(() => servers?.remove())
 
     /** A queue that answers calls, and a message in it. */
-    async function owned(name: string): Promise<{ url: string; queue: Queue; id: string }> {
+    async function owned(
+      name: string,
+      through: (store: CallStore) => CallStore = (store) => store,
+    ): Promise<{ url: string; queue: Queue; id: string }> {
       const url = urlOf(name)
       await initStore(storePlaceOf(url), { name, quotaBytes: undefined }, systemClock)
       const disk = storeDisk({ url })
       const queue = await openQueue(name, { ...deferring, disk })
       onTestFinished(() => queue.crash())
-      const server = serveStoreControl(queue, disk.calls!, () => disk.life)
+      const server = serveStoreControl(queue, through(disk.calls!), () => disk.life)
       queue.on('crashed', () => server.close())
       const { id } = await queue.submit({ sender: 'a@b.example', recipients: ['c@d.example'], data: 'x\r\n' })
       return { url, queue, id }
@@ -145,6 +153,42 @@ describe.skipIf(missing !== undefined)(
         await waitFor('')
       }
     })
+
+    /** A listing of which one question goes wrong, and then one of which none does. */
+    async function listedTwice(name: string, breakAt: number, way: Break): Promise<[unknown, number[]]> {
+      let breaking: BreakingStore | undefined
+      const { url, queue } = await owned(name, (store) => (breaking = new BreakingStore(store, breakAt, way)))
+      const counts: number[] = []
+      const list = async (store: CallStore): Promise<void> => {
+        const client = (await ControlClient.over(() => callOwner(store, name, systemClock), {}))!
+        let count = 0
+        for await (const _ of client.list({})) count++
+        client.close()
+        counts.push(count)
+      }
+      const code = await list(breaking!).then(() => undefined, codeOf)
+      breaking!.calm()
+      await list(pgStore(url))
+      expect(queue.isCrashed).toBe(false)
+      queue.crash()
+      return [code, counts]
+    }
+
+    test.each(['before it happens', 'before its answer'] as const)(
+      'each question of a call breaks in turn, %s: it ends with a reason, and leaves nothing',
+      async (way) => {
+        const codes = new Set<unknown>()
+        for (let breakAt = 1; breakAt <= 9; breakAt++) {
+          const [code, counts] = await listedTwice(`broken${breakAt}${way.at(-1)}`, breakAt, way)
+          codes.add(code)
+          expect(counts, `question ${breakAt}`).toEqual(code === undefined ? [1, 1] : [1])
+        }
+        expect(codes).toEqual(new Set([undefined, 'QUEUE_CRASHED', 'STORE_UNREACHABLE']))
+        const left = (): Promise<string> =>
+          servers!.ask(servers!.servers[0]!, 'SELECT count(*) FROM waybill.call_piece')
+        await expect.poll(left).toBe('0')
+      },
+    )
 
     test('a store of an earlier version gets the tables for calls by another init', async () => {
       const { url } = await owned('mx7')

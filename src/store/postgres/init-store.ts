@@ -2,7 +2,7 @@
  * Invariant: nothing that is there is changed; to run it again is harmless. */
 import type { Clock } from '../../base/clock.js'
 import { WaybillError } from '../../errors.js'
-import type { PgConnection, Question, Rows } from './pg-connection.js'
+import { rowsOf, type PgConnection } from './pg-connection.js'
 import { PgStore } from './pg-store.js'
 import { callsText, otherSchemaReason, schemaText, schemaVersion } from './schema.js'
 import { refusalError } from '../store.js'
@@ -33,20 +33,20 @@ export async function initStore(
 
 async function makeSchema(place: StorePlace, connection: PgConnection): Promise<boolean> {
   // Until the connection ends: a second init that runs at once finds what the first has made.
-  await ask(connection, { text: `SELECT pg_advisory_lock(hashtext('waybill.schema'))` })
-  const { rows } = await ask(connection, { text: "SELECT to_regclass('waybill.schema')" })
+  await rowsOf(connection, { text: `SELECT pg_advisory_lock(hashtext('waybill.schema'))` })
+  const { rows } = await rowsOf(connection, { text: "SELECT to_regclass('waybill.schema')" })
   if (rows[0]?.[0] === null) {
-    await ask(connection, { text: `BEGIN; ${schemaText}; COMMIT` })
+    await rowsOf(connection, { text: `BEGIN; ${schemaText}; COMMIT` })
     return true
   }
-  const { rows: versions } = await ask(connection, { text: 'SELECT version FROM waybill.schema' })
+  const { rows: versions } = await rowsOf(connection, { text: 'SELECT version FROM waybill.schema' })
   if (versions[0]?.[0] !== schemaVersion)
     throw new WaybillError('NOT_A_QUEUE', otherSchemaReason(Number(versions[0]?.[0])), {
       directory: place.name,
     })
   // Of a store that an earlier version has made.
-  const calls = await ask(connection, { text: "SELECT to_regclass('waybill.call_piece')" })
-  if (calls.rows[0]?.[0] === null) await ask(connection, { text: `BEGIN; ${callsText}; COMMIT` })
+  const calls = await rowsOf(connection, { text: "SELECT to_regclass('waybill.call_piece')" })
+  if (calls.rows[0]?.[0] === null) await rowsOf(connection, { text: `BEGIN; ${callsText}; COMMIT` })
   return false
 }
 
@@ -59,17 +59,11 @@ async function makeQueue(
     ' fences AS (INSERT INTO waybill.fence (queue, part) SELECT queue, part FROM made, (VALUES (0), (1)) p (part)),' +
     ' beats AS (INSERT INTO waybill.beat (queue) SELECT queue FROM made)' +
     ' INSERT INTO waybill.changed (queue) SELECT queue FROM made'
-  const { count } = await ask(connection, { text, values: [name] })
+  const { count } = await rowsOf(connection, { text, values: [name] })
   if (quotaBytes !== undefined)
-    await ask(connection, {
+    await rowsOf(connection, {
       text: 'UPDATE waybill.queue SET quota = $2 WHERE name = $1',
       values: [name, quotaBytes],
     })
   return count === 1
-}
-
-async function ask(connection: PgConnection, question: Question): Promise<Rows> {
-  const answer = await connection.ask(question)
-  if (answer.kind === 'done') return answer.value
-  throw answer.kind === 'unknown' ? answer.error : refusalError(answer.refusal)
 }

@@ -11,7 +11,7 @@ import type pg from 'pg'
 import { thrownText } from '../../base/realms.js'
 import type { Clock } from '../../base/clock.js'
 import { isWaybillError, WaybillError } from '../../errors.js'
-import { done, fenced, refused, unknown, type Answer } from '../store.js'
+import { done, fenced, refusalError, refused, unknown, type Answer } from '../store.js'
 import { clientUrl } from './client-url.js'
 import { filedPassword } from './filed-password.js'
 import { isDatabaseError, loadPg } from './pg-package.js'
@@ -212,6 +212,13 @@ export class PgConnection {
     // Not `end()`: that waits for what is in flight.
     streamOf(this.#client).destroy()
   }
+}
+
+/** @throws WaybillError what the server refuses with, or did not answer */
+export async function rowsOf(connection: PgConnection, question: Question): Promise<Rows> {
+  const answer = await connection.ask(question)
+  if (answer.kind === 'done') return answer.value
+  throw answer.kind === 'unknown' ? answer.error : refusalError(answer.refusal)
 }
 
 /** Undocumented, and there since the first release: `end()` waits for a server that is gone. */

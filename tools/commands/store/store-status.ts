@@ -1,13 +1,14 @@
-/** `waybill store status`: the queues of a store, their owners, and whether its commits are
- * on two machines. */
+/** `waybill store status`: the servers and queues of a store, the owners of the queues, and whether
+ * commits are on two machines. */
 import { systemClock } from '../../../src/base/clock.js'
 import { nounText } from '../../../src/base/text.js'
+import type { ServerStatus } from '../../../src/store/open-store.js'
 import { loadStore } from '../../../src/store/load-store.js'
 import type { StoreStatus } from '../../../src/store/store-status.js'
 import type { Command } from '../cli/command.js'
 import { jsonOption } from '../look/inspection.js'
 import { print } from '../text/output.js'
-import { table } from '../text/shown-text.js'
+import { bytesText, table } from '../text/shown-text.js'
 import { storeOption, storeUrlOf } from './store-place.js'
 
 /** A beat comes in less. */
@@ -17,19 +18,26 @@ export const storeStatus: Command = {
   synopsis: '--store URL [--json]',
   options: { ...storeOption, ...jsonOption },
   notes:
-    'An owner beats, or was silent for the two observed seconds. Exit codes: 0 fine, 1 commits are not safe or\n' +
-    'a queue has no owner that beats.',
+    'An owner beats, or was silent for the two observed seconds. A standby is behind by what is not on its disk yet.\n' +
+    'Exit codes: 0 fine, 1 commits or a server are not safe, or a queue has no owner that beats.',
   run: async (args) => {
     const url = storeUrlOf(args)
-    const { pgStore, storeStatus: statusOf } = await loadStore()
-    const status = await statusOf(pgStore(url), systemClock, betweenMs)
-    const isFine = status.unsafe.length === 0 && status.queues.every(({ state }) => state === 'beats')
-    const text = args.isSet('json') ? JSON.stringify(status) : textOf(status)
+    const { pgStore, storePlaceOf, serverStatus, storeStatus: statusOf } = await loadStore()
+    const [status, servers] = await Promise.all([
+      statusOf(pgStore(url), systemClock, betweenMs),
+      serverStatus(storePlaceOf(url), systemClock),
+    ])
+    const isSafe = [status, ...servers].every(({ unsafe }) => unsafe.length === 0)
+    const isFine = isSafe && status.queues.every(({ state }) => state === 'beats')
+    const text = args.isSet('json') ? JSON.stringify({ ...status, servers }) : textOf(status, servers)
     return (await print(`${text}\n`)) || (isFine ? 0 : 1)
   },
 }
 
-export function textOf({ store, timeline, standbyCount, unsafe, queues }: StoreStatus): string {
+export function textOf(
+  { store, timeline, standbyCount, unsafe, queues }: StoreStatus,
+  servers: readonly ServerStatus[],
+): string {
   const standbys =
     standbyCount === undefined
       ? 'standbys not visible'
@@ -45,5 +53,27 @@ export function textOf({ store, timeline, standbyCount, unsafe, queues }: StoreS
     Math.round(usedBytes / 1024),
   ])
   const list = rows.length === 0 ? 'no queue' : table(['queue', 'home', 'owner', 'is', 'epoch', 'KiB'], rows)
-  return [`${store}, timeline ${timeline}, ${standbys}`, ...safe, '', list].join('\n')
+  const head = `${store}, timeline ${timeline}, ${standbys}`
+  return [head, ...safe, '', ...serversText(servers), list].join('\n')
+}
+
+/** Tables, and a blank line behind each. */
+function serversText(servers: readonly ServerStatus[]): string[] {
+  const all = servers.map(({ server, role, reason, unsafe }) => [
+    server,
+    role ?? 'away',
+    reason ?? (unsafe.length === 0 ? '-' : `UNSAFE: ${unsafe.join('; ')}`),
+  ])
+  const followers = servers.flatMap(({ server, followers: some }) =>
+    some.map(({ name, address, sync, state, behindBytes }) => [
+      address === undefined ? name : `${name} at ${address}`,
+      server,
+      sync,
+      state,
+      behindBytes === undefined ? '-' : bytesText(behindBytes),
+    ]),
+  )
+  const tables = [table(['server', 'is', 'problem'], all)]
+  if (followers.length > 0) tables.push(table(['standby', 'follows', 'sync', 'state', 'behind'], followers))
+  return tables.flatMap((text) => [text, ''])
 }
