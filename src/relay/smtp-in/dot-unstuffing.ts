@@ -119,8 +119,8 @@ export class LineEnds {
         continue
       }
       const crCount = octet === lf ? Math.min(1, this.#crCount) : this.#crCount
-      kept.fill(cr, length, length + crCount)
-      length += crCount
+      // A call of fill() for each octet takes four times as long.
+      for (let i = 0; i < crCount; i++) kept[length++] = cr
       this.#crCount = octet === cr ? 1 : 0
       if (octet !== cr) kept[length++] = octet
     }
