@@ -19,6 +19,8 @@ export interface LeadingFields {
   readonly end: number
   /** The last field, or the header, goes on behind the data that was given. */
   readonly isCut: boolean
+  /** CRs alone behind which text continues a field; none unless `joinsText`. */
+  readonly joints: readonly number[]
 }
 
 export interface HeaderField {
@@ -53,9 +55,12 @@ export class HeaderEnd {
 }
 
 /** The fields at the beginning of a message. A line that is no field ends the header; one of blanks
- * continues a field (RFC 5322 §4.2). */
-export function leadingFields(data: Buffer): LeadingFields {
+ * continues a field (RFC 5322 §4.2).
+ * @param joinsText text that is no field continues one behind a CR alone, too, for a caller that
+ * puts blanks in place of these CRs */
+export function leadingFields(data: Buffer, joinsText = false): LeadingFields {
   const fields: { name: string; start: number; end: number }[] = []
+  const joints: number[] = []
   let start = 0
   let lf = -1
   while (start < data.length) {
@@ -69,10 +74,13 @@ export function leadingFields(data: Buffer): LeadingFields {
     const last = fields.at(-1)
     if (name !== undefined) fields.push({ name: name.toLowerCase(), start, end })
     else if (last !== undefined && /^[ \t]/.test(line)) last.end = end
-    else return { fields, end: start, isCut: false }
+    else if (joinsText && last !== undefined && line !== '' && data[start - 1] === CR) {
+      joints.push(start - 1)
+      last.end = end
+    } else return { fields, end: start, isCut: false, joints }
     start = end
   }
-  return { fields, end: start, isCut: true }
+  return { fields, end: start, isCut: true, joints }
 }
 
 function lineTextEnd(data: Buffer, start: number, lineEnd: number): number {

@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import type { Submission } from '../../src/engine/accept/submission.js'
 import { Connections } from '../../src/http/wire/connections.js'
 import { listening } from '../../src/relay/listening.js'
 import { httpStage, type HttpStage } from './stage.js'
@@ -32,6 +33,18 @@ test('a request that takes longer than silence may last has its answer', async (
   }
   const stage = await httpStage({ idleMs: 1500, door: { submit: submit as never } })
   expect((await submitted(stage, 'recipient=one@example.net')).status).toBe(202)
+})
+
+test('a mailbox that is named again in other letters gets one copy, as over SMTP', async () => {
+  const named: unknown[] = []
+  const submit = async ({ recipients }: Submission): Promise<{ id: never }> => {
+    named.push(recipients)
+    return { id: '1' as never }
+  }
+  const stage = await httpStage({ door: { submit: submit as never } })
+  await submitted(stage, 'recipient=One@example.net&recipient=one@EXAMPLE.net&recipient=two@example.net')
+  await stage.post('submit', '/v1/messages', { ...mail, to: 'One@example.net', cc: ['one@example.net'] })
+  expect(named).toEqual([['One@example.net', 'two@example.net'], ['One@example.net']])
 })
 
 /** A server whose connections are silent when the test says so. */

@@ -9,6 +9,7 @@ import type { Submission } from '../../engine/accept/submission.js'
 import { isTraceparent, isTracestate } from '../../engine/accept/submission-terms.js'
 import { completed, HeaderWait } from '../../relay/smtp-in/completed-header.js'
 import { dateText } from '../../relay/smtp-in/received.js'
+import { distinctMailboxes } from '../../relay/tables/address-pattern.js'
 import { ProblemError } from '../wire/problem-details.js'
 import { leftSignal } from './client.js'
 import { composed, mailSchema, termsSchema, type MailParts, type Terms } from './composed-mail.js'
@@ -82,7 +83,8 @@ async function mailOf(request: ApiRequest, hostname: string, id: string, atMs: n
     completed(Buffer.concat([received, head]), received.length, { sender, unique: id, hostname, atMs })
   if (!(body instanceof Readable)) {
     const mail = await composed(body as MailParts)
-    return { ...mail, data: complete(mail.data, mail.sender) }
+    const recipients = distinctMailboxes(mail.recipients)
+    return { ...mail, recipients, data: complete(mail.data, mail.sender) }
   }
   const {
     sender,
@@ -101,7 +103,7 @@ async function mailOf(request: ApiRequest, hostname: string, id: string, atMs: n
     ...terms,
     tags: ofTag,
     sender,
-    recipients: recipient,
+    recipients: distinctMailboxes(recipient),
     data: await withHead(body, (head) => complete(head, sender)),
     longLines: true,
   }

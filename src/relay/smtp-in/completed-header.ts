@@ -1,7 +1,7 @@
 /** Completes the header of mail from clients that may relay, as a submission server does (RFC 6409
  * §8). Pure. It adds a missing Date, Message-ID and From, and the domain of an address without one.
  * It removes Bcc, Resent-Bcc, Return-Path and Content-Length, makes a field of a mailbox's `From `
- * line, and shows senders as the world knows them.
+ * line and blanks of CRs within a field, and shows senders as the world knows them.
  * Invariant: nothing else of the message changes; the whole header was seen, however it came. An
  * added field stands above the others; one that is there is kept.
  * @see Postfix always_add_missing_headers, message_drop_headers, append_at_myorigin */
@@ -77,7 +77,7 @@ export function checkHeader(data: Buffer): void {
 /** Whatever comes next belongs to the body. */
 function isHeaderWhole(beginning: Buffer): boolean {
   const sent = withMailboxLines(beginning)
-  const { end, isCut } = leadingFields(sent)
+  const { end, isCut } = leadingFields(sent, true)
   if (isCut) return false
   return !mayBecomeField.test(sent.toString('latin1', end))
 }
@@ -87,8 +87,9 @@ const mayBecomeField = /^[!-9;-~]*[ \t]*$/
 /** @param data the message from its first octet on, whole or as far as `HeaderWait` asks for it
  * @param prefixBytes of a trace field that stands above what the client sent */
 export function completed(data: Buffer, prefixBytes: number, completion: Completion): Buffer {
-  const sent = withMailboxLines(data.subarray(prefixBytes))
-  const { fields, end, isCut } = leadingFields(sent)
+  const written = withMailboxLines(data.subarray(prefixBytes))
+  const { fields, end, isCut, joints } = leadingFields(written, true)
+  const sent = withBlanks(written, joints)
   const kept: Buffer[] = [data.subarray(0, prefixBytes), addedTo(fields, completion)]
   let from = 0
   let domainsBytes = 0
@@ -112,6 +113,15 @@ export function completed(data: Buffer, prefixBytes: number, completion: Complet
   const startsBody = !isCut && rest.length > 0 && rest[0] !== 0x0d && rest[0] !== 0x0a
   if (startsBody) kept.push(Buffer.from('\r\n'))
   return Buffer.concat([...kept, rest])
+}
+
+/** A CR alone, such as that of a command's output in the subject, leaves as the end of a line. Text
+ * behind it would end the header, and all fields behind that would be text. */
+function withBlanks(sent: Buffer, joints: readonly number[]): Buffer {
+  if (joints.length === 0) return sent
+  const joined = Buffer.from(sent)
+  for (const at of joints) joined[at] = 0x20
+  return joined
 }
 
 /** The beginning of a stranger's message, which is completed by nobody: a sender that left `Bcc` in

@@ -1,5 +1,5 @@
 /** Removes the dots that a client doubled at the beginning of lines, and the one that ends the data
- * (RFC 5321 §4.5.2).
+ * (RFC 5321 §4.5.2). Of several CRs before an LF one stays.
  * Invariant: where commands end with CR LF, the octets `CR LF . CR LF` alone end the data, whatever
  * pieces it comes in; a bare LF ends nothing (smuggling). A piece is gone through once and becomes
  * one piece: a line that begins with a dot costs what another one costs. */
@@ -92,5 +92,38 @@ export function lineUnstuffing(): (piece: Buffer) => Unstuffed {
       last = byte
     }
     return { content: kept.subarray(0, keptBytes), end: undefined, held: Buffer.alloc(0) }
+  }
+}
+
+/** A run of CRs whose end has not come is held so far. */
+const crCountMax = 256
+const twoCrs = Buffer.from('\r\r')
+
+/** Makes one line end of an LF and all CRs before it, once the end of the data has been found:
+ *    1. a program writes CR LF, and a library below it makes CR LF of each LF
+ *    2. each line ends with CR CR LF, and each CR leaves as a line end
+ *    3. the header ends behind its first field
+ * @see Postfix smtp_get, which does the same */
+export class LineEnds {
+  /** At the end of the pieces so far. None are left at the end of the data, which is an LF. */
+  #crCount = 0
+
+  /** @param piece of one message, in its order; it is handed back if nothing changes */
+  of(piece: Buffer): Buffer {
+    if (this.#crCount === 0 && piece.at(-1) !== cr && !piece.includes(twoCrs)) return piece
+    const kept = Buffer.allocUnsafe(this.#crCount + piece.length)
+    let length = 0
+    for (const octet of piece) {
+      if (octet === cr && this.#crCount < crCountMax) {
+        this.#crCount++
+        continue
+      }
+      const crCount = octet === lf ? Math.min(1, this.#crCount) : this.#crCount
+      // A call of fill() for each octet takes four times as long.
+      for (let i = 0; i < crCount; i++) kept[length++] = cr
+      this.#crCount = octet === cr ? 1 : 0
+      if (octet !== cr) kept[length++] = octet
+    }
+    return kept.subarray(0, length)
   }
 }

@@ -1,9 +1,10 @@
-/** Smtp-server's parser with four changes. Handlers may answer at once, dots cost nothing, what
- * came last is counted, and clients that end their lines with LF alone can end their data.
+/** Smtp-server's parser with five changes. Handlers may answer at once, dots cost nothing, what
+ * came last is counted, clients that end their lines with LF alone can end their data, and lines
+ * that end with CR CR LF are lines.
  * Invariant: the data of a message is handed on as fast as it is read, in as many pieces as it
  * came in. */
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
-import { lineUnstuffing, unstuffed } from './dot-unstuffing.js'
+import { LineEnds, lineUnstuffing, unstuffed } from './dot-unstuffing.js'
 
 const dot = 0x2e
 const cr = 0x0d
@@ -17,6 +18,7 @@ export class Parser extends SMTPStream {
    * has added. */
   #sendsCr = false
   #unstuffed = unstuffed
+  readonly #lineEnds = new LineEnds()
 
   override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
     this.commandCount = this._dataMode ? 1 : 0
@@ -49,8 +51,9 @@ export class Parser extends SMTPStream {
       if (piece[0] === dot && piece[1] === dot) piece = piece.subarray(1)
       this._atDataStart = false
     }
-    const { content, end, held: next } = this.#unstuffed(piece)
-    this._countDataBytes(content.length)
+    const { content: lines, end, held: next } = this.#unstuffed(piece)
+    this._countDataBytes(lines.length)
+    const content = this.#lineEnds.of(lines)
     if (end !== undefined) return this._endDataMode(content, piece.subarray(end), done)
     this._lastBytes = next
     this.#handOn(content, done)

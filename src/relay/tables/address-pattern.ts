@@ -30,6 +30,16 @@ export function addressKeys(address: string): [self: string, domain: string, ...
 export const addressKey = (address: string): string =>
   `${plainLocalOf(address)}@${asciiName(domainOf(address)) || domainOf(address)}`
 
+/** The first address of each mailbox. Text that is no address stays, to be refused. */
+export function distinctMailboxes(addresses: readonly string[]): string[] {
+  const byKey = new Map<string, string>()
+  for (const address of addresses) {
+    const key = isMailAddress(address) ? addressKey(address) : address
+    if (!byKey.has(key)) byKey.set(key, address)
+  }
+  return [...byKey.values()]
+}
+
 /** For comparing. */
 const plainLocalOf = (address: string): string => localPartOf(withoutNeedlessQuotes(address)).toLowerCase()
 

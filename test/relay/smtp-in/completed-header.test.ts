@@ -41,6 +41,13 @@ test.each([
     `${all}Errors-To: a\r\nMail-Followup-To: l@x, a\r\nResent-Reply-To: a\r\nMail-Reply-To: a\r\n\r\n`,
     `${all}Errors-To: a@relay.example.org\r\nMail-Followup-To: l@x, a@relay.example.org\r\nResent-Reply-To: a@relay.example.org\r\nMail-Reply-To: a\r\n\r\n`,
   ],
+  // Text behind a CR alone is not the body.
+  [
+    `${all}Subject: x\ry\rz\r\nBcc: a@b\r\nTo: e@f\r\n\r\nb\rc`,
+    `${all}Subject: x y z\r\nTo: e@f\r\n\r\nb\rc`,
+  ],
+  [`${all}Subject: x\r\rbody\rTo: e@f`, `${all}Subject: x\r\rbody\rTo: e@f`],
+  [`${all}To: ada (\rx)\r\n\r\n`, `${all}To: ada@relay.example.org ( x)\r\n\r\n`],
   [`${all}To: list:;\r\n\r\n`, `${all}To: list:;\r\n\r\n`],
   ['just text\r\n', `${date}${messageId}${from}\r\njust text\r\n`],
   ['\r\nbody', `${date}${messageId}${from}\r\nbody`],
@@ -95,6 +102,7 @@ test.each([
   'A: b',
   'A: b\r\n',
   'A: b\r',
+  'A: b\rc d\r\n',
   'A: b\r\nBc',
   'A: b\r\nBcc ',
   'A: b\r\n ',

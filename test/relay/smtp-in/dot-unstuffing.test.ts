@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { unstuffed } from '../../../src/relay/smtp-in/dot-unstuffing.js'
+import { LineEnds, unstuffed } from '../../../src/relay/smtp-in/dot-unstuffing.js'
 
 /** What a client sends in pieces, the first of which ends within its first line. */
 function received(pieces: readonly string[]): { content: string; rest: string | undefined } {
@@ -71,4 +71,32 @@ test('nothing is held of a piece that ends within a line', () => {
 test('a piece stays one piece, however many of its lines begin with a dot', () => {
   const { content, held } = unstuffed(Buffer.from(`ab${'\r\n..'.repeat(50_000)}\r\n`))
   expect(content.length + held.length).toBe(2 + 3 * 50_000 + 2)
+})
+
+const withOneCr = (pieces: readonly string[]): string => {
+  const lineEnds = new LineEnds()
+  return pieces.map((piece) => lineEnds.of(Buffer.from(piece, 'latin1')).toString('latin1')).join('')
+}
+
+test('CRs before an LF are one line end, in whatever pieces they come; others stay', () => {
+  const letters = fc.constantFrom('\r', '\r\r', '\n', 'a')
+  fc.assert(
+    fc.property(fc.array(fc.array(letters).map((parts) => parts.join(''))), (pieces) => {
+      const sent = [...pieces, 'end\r\r\n']
+      expect(withOneCr(sent)).toBe(sent.join('').replace(/\r+\n/g, '\r\n'))
+    }),
+  )
+})
+
+test('of a run of CRs only so many are held', () => {
+  const run = '\r'.repeat(1 << 20)
+  const lineEnds = new LineEnds()
+  expect(lineEnds.of(Buffer.from(run)).length).toBeGreaterThan(run.length - 4096)
+  expect(lineEnds.of(Buffer.from('x')).length).toBeLessThan(4096)
+  expect(withOneCr([run, 'x'])).toBe(`${run}x`)
+})
+
+test('a piece whose lines end with one CR is not copied', () => {
+  const piece = Buffer.from('a\r\nb\rc\n')
+  expect(new LineEnds().of(piece)).toBe(piece)
 })

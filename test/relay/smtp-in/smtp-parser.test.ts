@@ -26,13 +26,13 @@ async function read(pieces: readonly string[], command = 'DATA\r\n', dataAt = 1)
   return { data, commands: commands.slice(1) }
 }
 
-/** The same of all at once, by the words of RFC 5321 §4.5.2. */
+/** The same of all at once, by the words of RFC 5321 §4.5.2, with one CR at each line end. */
 function meant(sent: string): Read {
   const end = /(?:^|\r\n)(?=\.\r\n)/.exec(sent)!
   const data = sent.slice(0, end.index + end[0].length)
   const rest = sent.slice(data.length + '.\r\n'.length)
   return {
-    data: data.replace(/(^|\n)\.\./g, '$1.'),
+    data: data.replace(/(^|\n)\.\./g, '$1.').replace(/\r+\n/g, '\r\n'),
     commands: rest.split(/\r?\n/).slice(0, -1),
   }
 }
@@ -61,7 +61,7 @@ function meantOfLines(sent: string): Read {
   const data = sent.slice(0, end.index + end[0].length)
   const rest = sent.slice(data.length).replace(/^\.\r?\n/, '')
   return {
-    data: data.replace(/(^|\n)\.\./g, '$1.').replace(/\r?\n/g, '\r\n'),
+    data: data.replace(/(^|\n)\.\./g, '$1.').replace(/\r*\n/g, '\r\n'),
     commands: rest.split(/\r?\n/).slice(0, -1),
   }
 }

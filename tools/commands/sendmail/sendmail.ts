@@ -14,7 +14,7 @@ import { countText } from '../../../src/base/text.js'
 import type { DeliveryResult, Queue } from '../../../src/index.js'
 import { badAddress, isReadable } from '../../../src/relay/parameters/readable-address.js'
 import { checkHeader } from '../../../src/relay/smtp-in/completed-header.js'
-import { addressKey } from '../../../src/relay/tables/address-pattern.js'
+import { distinctMailboxes } from '../../../src/relay/tables/address-pattern.js'
 import { isStoreUrl } from '../../../src/store/is-store-url.js'
 import { lineOf, UsageError, type Arguments, type Command, type Option } from '../cli/command.js'
 import { addressesIn, qualifiedField } from '../../../src/relay/mime/header-addresses.js'
@@ -199,7 +199,7 @@ async function submission(args: Arguments, settings: Settings): Promise<number> 
   }
   if (input === undefined) return failed(sysexits.data, `the message is longer than ${sizeBytesMax} bytes`)
   const lines = unixLines(input, !args.isSet('i') && !args.all('o').includes('i'))
-  const recipients = distinct(
+  const recipients = distinctMailboxes(
     [...named, ...(args.isSet('t') ? recipientsOf(lines, origin) : [])].map(qualified),
   )
   if (recipients.length === 0) return failed(sysexits.usage, 'no recipients')
@@ -213,16 +213,6 @@ async function submission(args: Arguments, settings: Settings): Promise<number> 
     return failed(sysexits.data, lineOf(error))
   }
   return handedOver({ sender, recipients, data, dsn: askedBy(args, complain) }, settings)
-}
-
-/** The first of those that the door of a relay takes for one mailbox. */
-function distinct(addresses: readonly string[]): string[] {
-  const byKey = new Map<string, string>()
-  for (const address of addresses) {
-    const key = addressKey(address)
-    if (!byKey.has(key)) byKey.set(key, address)
-  }
-  return [...byKey.values()]
 }
 
 /** The address of -f, which may come with a name. */
