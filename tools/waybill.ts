@@ -9,7 +9,11 @@ import { setFlagsFromString } from 'node:v8'
 
 const isServe = process.argv[2] === 'serve'
 const hangUps = hangUpsOf(isServe)
-if (isServe) letDataGrow()
+if (isServe) {
+  letDataGrow()
+  // Node would open a debugger, in which every user of the machine can run code as the relay.
+  process.on('SIGUSR1', () => undefined)
+}
 
 import('./commands/help/run-command.js')
   .then(({ runCommand }) => runCommand(process.argv[1], process.argv.slice(2), hangUps))

@@ -25,6 +25,8 @@ const reasons: Readonly<Record<string, string>> = {
   ESTALE: 'the directory of the queue was moved or replaced',
   EMFILE: 'this process has too many files open',
   ENFILE: 'the machine has too many files open',
+  EFBIG: 'the file would be larger than this process may write (`ulimit -f`)',
+  ENOMEM: 'the system has no memory for it',
 }
 /** Calls that need an inode, or room in a directory. */
 const makesName: ReadonlySet<string> = new Set(['open', 'makeDirectory', 'rename'])

@@ -33,8 +33,9 @@ interface Fresh extends KeyedEnvelope {
 }
 
 export interface KnownKeysOptions extends SideLogOptions {
-  /** The time, and the time had nobody set the clock; milliseconds since 1970. */
-  readonly clock: { wallMs(): number; unsetWallMs(): number }
+  /** The time; the time had nobody set the clock; and what the clock would show now by each earlier
+   * setting by which it can have shown that time. Milliseconds since 1970. */
+  readonly clock: { wallMs(): number; unsetWallMs(): number; nowsSince(shownMs: number): number[] }
   /** What the work comes to, or the end of this life. */
   readonly orEnd: <T>(work: Promise<T>) => Promise<T>
   readonly retentionMs: number
@@ -213,10 +214,12 @@ export class KnownKeys {
     return true
   }
 
-  /** By both clocks, so that one that is set far ahead forgets nothing. */
+  /** By every clock, so that one that is set far ahead, or back for a while, forgets nothing. */
   #isExpired(acceptedAt: number): boolean {
     const { clock, retentionMs } = this.#options
-    return Math.min(clock.wallMs(), clock.unsetWallMs()) - acceptedAt > retentionMs
+    const nowMs = Math.min(clock.wallMs(), clock.unsetWallMs())
+    if (nowMs - acceptedAt <= retentionMs) return false
+    return clock.nowsSince(acceptedAt).every((ms) => ms - acceptedAt > retentionMs)
   }
 
   #record(log: LaneLog, unrecorded: readonly Fresh[], timeMs: number): void {

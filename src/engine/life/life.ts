@@ -3,6 +3,7 @@
  * written any more. */
 import type { Clock, Timer } from '../../base/clock.js'
 import { WaybillError } from '../../errors.js'
+import { EarlierSettings, nowsSince, type EarlierSetting } from './earlier-settings.js'
 import { OwnContext } from './own-context.js'
 
 export class Life {
@@ -96,6 +97,7 @@ export class LifeClock implements Clock {
   readonly #timers = new Set<Timer>()
   /** Wall time less monotonic time, when the life began. */
   readonly #wallOffsetMs: number
+  readonly #settings = new EarlierSettings()
   #isOver = false
 
   /** @param writtenAtMs when the life before wrote last, milliseconds since 1970; 0: there was
@@ -116,7 +118,18 @@ export class LifeClock implements Clock {
   }
 
   wallMs(): number {
-    return this.#clock.wallMs()
+    const wallMs = this.#clock.wallMs()
+    this.#settings.note(wallMs, this.#clock.monotonicMs())
+    return wallMs
+  }
+
+  earlierSettings(): readonly EarlierSetting[] {
+    return this.#settings.at(this.#clock.monotonicMs())
+  }
+
+  /** @see nowsSince */
+  nowsSince(shownMs: number): number[] {
+    return nowsSince(shownMs, this.earlierSettings())
   }
 
   monotonicMs(): number {

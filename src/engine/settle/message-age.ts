@@ -1,6 +1,7 @@
 /** The age of a message, whatever the wall clock said when it was accepted, and says now.
  * Invariant: an age is at most the one by the wall clock, and at most the one by a clock that
  * nobody has set since this life began. So a clock that is set far ahead makes no mail old.
+ * Nor does one that is set back for a while: mail that it dated has the age by that setting.
  * Where no clock can tell, the age begins anew with the next attempt:
  *   1. A machine without a battery starts in 1970, or ten years ahead. It accepts mail.
  *   2. The clock is set right, or the relay starts again with the right time.
@@ -8,6 +9,7 @@
  *      Or it comes to its age in 2046.
  * Smaller errors only make mail younger, by as much as they are. */
 
+import { nowsSince, type EarlierSetting } from '../life/earlier-settings.js'
 import { clockErrorMinMs, type LifeClock } from '../life/life.js'
 
 /** Milliseconds since 1970. */
@@ -15,26 +17,36 @@ export interface Now {
   readonly wallMs: number
   /** The wall time, had nobody set the clock since this life began. */
   readonly unsetWallMs: number
+  readonly earlier: readonly EarlierSetting[]
 }
 
 /** 2020-01-01: what says less was not set. */
 const setMinMs = 1_577_836_800_000
 
 /** @returns milliseconds, not negative */
-export function ageOf(acceptedAt: number, { wallMs, unsetWallMs }: Now): number {
-  const times = [wallMs, unsetWallMs].filter((nowMs) => tells(acceptedAt, nowMs))
+export function ageOf(acceptedAt: number, { wallMs, unsetWallMs, earlier }: Now): number {
+  const times = [wallMs, unsetWallMs, ...nowsSince(acceptedAt, earlier)].filter((nowMs) =>
+    tells(acceptedAt, nowMs),
+  )
   return times.length === 0 ? 0 : Math.max(0, Math.min(...times) - acceptedAt)
 }
 
 /** What the next envelope of the message says. Where the wall clock has left the one by which the
- * message was accepted, it is said by the new one, so that a later life tells the same age. */
+ * message was accepted, it is said by the new one, so that a later life tells the same age. That
+ * life does not know the earlier settings of this one. */
 export function acceptedAtFrom(acceptedAt: number, now: Now): number {
-  const expected = now.wallMs - ageOf(acceptedAt, now)
-  return Math.abs(expected - acceptedAt) < clockErrorMinMs ? acceptedAt : Math.max(0, expected)
+  const ageMs = ageOf(acceptedAt, now)
+  const expected = now.wallMs - ageMs
+  const isDrift = Math.abs(expected - acceptedAt) < clockErrorMinMs
+  return isDrift && ageMs === ageOf(acceptedAt, { ...now, earlier: [] }) ? acceptedAt : Math.max(0, expected)
 }
 
 /** @param clock of this life */
-export const nowOf = (clock: LifeClock): Now => ({ wallMs: clock.wallMs(), unsetWallMs: clock.unsetWallMs() })
+export const nowOf = (clock: LifeClock): Now => ({
+  wallMs: clock.wallMs(),
+  unsetWallMs: clock.unsetWallMs(),
+  earlier: clock.earlierSettings(),
+})
 
 /** Can the message have been accepted by the clock that shows this time? */
 const tells = (acceptedAt: number, nowMs: number): boolean =>

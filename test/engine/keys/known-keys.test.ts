@@ -190,6 +190,19 @@ test('a clock that is set ten years ahead forgets no key', async () => {
   })
 })
 
+test('a clock that goes back for a while forgets no key of that while', async () => {
+  await simulated(async (stage) => {
+    const { clock, ahead } = settableClock(stage)
+    await stage.open({ clock })
+    ahead.ms = -172_800_000
+    const { id } = await stage.queue.submit(keyed('k'))
+    ahead.ms = 0
+    expect(await stage.queue.submit(keyed('k'))).toEqual({ id, isDuplicate: true })
+    await pause(stage, 86_500_000)
+    expect((await stage.queue.submit(keyed('k'))).isDuplicate).toBeUndefined()
+  })
+})
+
 test('keys behind one that came while the clock was ahead make room when they expire', async () => {
   await simulated(async (stage) => {
     const { clock, ahead } = settableClock(stage)

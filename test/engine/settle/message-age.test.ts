@@ -9,7 +9,15 @@ const ahead = Date.UTC(2036, 10, 25)
 
 /** @param wallMs what the clock shows, @param begunMs what it would show had nobody set it since
  * the life began */
-const at = (wallMs: number, begunMs: number): Now => ({ wallMs, unsetWallMs: begunMs })
+const at = (wallMs: number, begunMs: number, ...earlier: Now['earlier']): Now => ({
+  wallMs,
+  unsetWallMs: begunMs,
+  earlier,
+})
+
+const back = now - 1440 * hourMs
+/** An hour ago the clock was set right, which had been two months behind for a minute. */
+const wasBack = at(now + hourMs, now + hourMs, { untilMs: back + unset, nowMs: back + hourMs })
 
 test.each<[string, number, Now, number]>([
   ['by a clock that is right', now - 5 * hourMs, at(now, now), 5 * hourMs],
@@ -29,6 +37,8 @@ test.each<[string, number, Now, number]>([
     hourMs,
   ],
   ['rightly; now the clock is a week behind', now, at(now - 168 * hourMs, now - 168 * hourMs), 0],
+  ['by a clock that was two months behind for a minute', back, wasBack, hourMs],
+  ['before a clock was two months behind for a minute', now, wasBack, hourMs],
   ['a second ahead of a clock that was set back', now + 1000, at(now, now), 0],
 ])('accepted %s: its age is what a clock can tell', (_, acceptedAt, moment, ageMs) => {
   expect(ageOf(acceptedAt, moment)).toBe(ageMs)
@@ -40,6 +50,7 @@ test.each<[string, number, Now, number]>([
   ['of 1970, from an earlier life, is now', unset, at(now, now), now],
   ['of ten years ahead, from an earlier life, is now', ahead, at(now, now), now],
   ['is told by the clock that was set ahead', now, at(ahead, now + hourMs), ahead - hourMs],
+  ['is that of the clock that was set right', back, wasBack, now],
   ['stays when the clock is a week behind', now, at(now - 168 * hourMs, now), now],
 ])('the time of acceptance %s', (_, acceptedAt, moment, next) => {
   expect(acceptedAtFrom(acceptedAt, moment)).toBe(next)
@@ -51,6 +62,7 @@ test('with the times of the next envelope a later life tells the age that this o
     [unset, at(now, now)],
     [ahead, at(now, now)],
     [now - hourMs, at(now, now)],
+    [now - 168 * hourMs, at(now, now, { untilMs: now - 167 * hourMs, nowMs: now - 166 * hourMs })],
   ] as const) {
     const later = at(now + hourMs, now + hourMs)
     expect(ageOf(acceptedAtFrom(acceptedAt, moment), later)).toBe(ageOf(acceptedAt, moment) + hourMs)

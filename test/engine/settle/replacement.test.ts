@@ -27,6 +27,7 @@ function attemptsAfter(known: Partial<Carried>): number {
     {
       wallMs: 0,
       unsetWallMs: 0,
+      earlier: [],
     },
   )
   return facts.attempts - envelope.attempts

@@ -11,6 +11,31 @@ const policy = { retry: fixedRetry([10_000], 300_000) }
 
 const step = (stage: Stage, years: number): void => (stage.clock as SimClock).stepWall(years * yearMs)
 
+const day = 1 / 365.25
+
+test.each([
+  ['goes back by six days', -6 * day],
+  ['goes back by two months', -60 * day],
+  ['goes two months ahead', 60 * day],
+])('a clock that %s for a while ends no mail that it dated, nor other mail', async (_, years) => {
+  await simulated(async (stage) => {
+    stage.answer = () => deferred
+    await stage.open(policy)
+    const before = await stage.queue.submit(submission('before@example.net', mail('x')))
+    await pause(stage, 30_000)
+    step(stage, years)
+    const meanwhile = await stage.queue.submit(submission('meanwhile@example.net', mail('x')))
+    await pause(stage, 30_000)
+    step(stage, -years)
+    await pause(stage, 150_000)
+    await stage.open(policy)
+    await pause(stage, 20_000)
+    expect(await stage.ids()).toEqual([before.id, meanwhile.id].sort())
+    await pause(stage, 600_000)
+    expect(await stage.isEmpty()).toBe(true)
+  })
+})
+
 test.each([
   ['in 1970, which is mended while the relay runs', -56, false],
   ['in 1970, which is mended at a restart', -56, true],

@@ -147,6 +147,17 @@ test('a delivery that takes longer than --stop-timeout is cut off, and the log s
   expect(relay.log).toMatch(/"underWayCount":1,"msg":"stopped before its deliveries had ended/)
 })
 
+test('SIGUSR1 opens no debugger, which would obey every user of the machine', async () => {
+  const { relay, subjects, answer } = await scene()
+  process.kill(relay.pid!, 'SIGUSR1')
+  await send(relay, 'behind it')
+  await expect.poll(subjects).toEqual(['behind it'])
+  answer()
+  await relay.kill('SIGTERM')
+  expect(await relay.exit()).toBe(0)
+  expect(relay.log).not.toContain('Debugger')
+})
+
 test('with --stop-timeout 0s nothing is waited for', async () => {
   const { relay, subjects } = await scene('--stop-timeout', '0s')
   await send(relay, 'under way')
