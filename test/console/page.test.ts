@@ -116,6 +116,26 @@ describe.skipIf(!hasChromium)('the page', () => {
     })
   })
 
+  test('has the words of the list of messages below their heads', async () => {
+    await withRelay({}, async (_relay, origin) => {
+      const { page, end } = await openPage(browser, origin)
+      await page.goto(`${origin}/#/messages`)
+      await shows(page, 'messages so far')
+      const beginsPx = (selector: string): Promise<unknown> =>
+        page.evaluate(`(() => {
+          const cell = document.querySelector('${selector}')
+          return cell.getBoundingClientRect().left + parseFloat(getComputedStyle(cell).paddingLeft)
+        })()`)
+      const listBorderPx = 1
+      for (const [head, cell] of [
+        ['.columns :nth-child(2)', '.row .queue'],
+        ['.columns :nth-child(6)', '.row .accepted'],
+      ] as const)
+        expect(Math.abs(Number(await beginsPx(head)) - Number(await beginsPx(cell)))).toBe(listBorderPx)
+      await end()
+    })
+  })
+
   test('keeps the words of its navigation whole on the narrowest screen', async () => {
     await withRelay({}, async (_relay, origin) => {
       const { page, end } = await openPage(browser, origin, { viewport: { width: 320, height: 700 } })
