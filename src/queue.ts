@@ -69,6 +69,7 @@ export class Queue extends Listenable {
   readonly #parts: Parts
   readonly #engine: Engine
   readonly #consuming: ConsumingLife
+  #keepsHistory = false
 
   /** Made by `openQueue`. */
   constructor(opened: OpenedQueue) {
@@ -79,15 +80,14 @@ export class Queue extends Listenable {
     this.#consuming = consumingLifeOf(opened.parts.life, opened.engine)
   }
 
-  /** `openQueue` calls it where no history is wanted: outcomes are kept for it no longer. */
+  /** `openQueue` calls it where no history is wanted. Without room a later life forgets it. */
   forgetHistory(): void {
-    const isKept = this.consumers().some(({ name }) => name === historyConsumer)
-    // Without room it is forgotten by a later life.
-    if (isKept) this.forgetConsumer(historyConsumer).catch(() => undefined)
+    this.forgetConsumer(historyConsumer).catch(() => undefined)
   }
 
   /** `openQueue` calls it once, where a history is wanted. */
   keepHistory(historyOf: (parts: HistoryParts) => History): void {
+    this.#keepsHistory = true
     const { life, events, options, clock } = this.#parts
     const history = historyOf({
       disk: options.disk,
@@ -222,7 +222,7 @@ export class Queue extends Listenable {
    * @throws WaybillError by rejection: OPTION_INVALID, VERB_ABORTED, DISK_FAILED */
   async history(selector: HistorySelector, options: HistoryPageOptions = {}): Promise<HistoryPage> {
     const { readHistory } = await import('./history/history-reader.js')
-    return readHistory(this.#parts.options.disk, selector, options)
+    return { ...(await readHistory(this.#parts.options.disk, selector, options)), isKept: this.#keepsHistory }
   }
 
   /** Copies the queue while it works: all mail that was settled before the call and has not ended

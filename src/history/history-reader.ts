@@ -24,6 +24,8 @@ export interface HistoryPage {
   readonly entries: readonly HistoryEntry[]
   /** The place of the next page; undefined behind the last one. */
   readonly next: string | undefined
+  /** The queue keeps a history. Otherwise there are only entries that an earlier life has kept. */
+  readonly isKept: boolean
 }
 
 const maxDefault = 100
@@ -57,7 +59,7 @@ export async function readHistory(
   disk: Pick<Disk, 'list' | 'open'>,
   selector: HistorySelector,
   options: HistoryPageOptions = {},
-): Promise<HistoryPage> {
+): Promise<Omit<HistoryPage, 'isKept'>> {
   checkOptionNames(options, { max: true, after: true, signal: true })
   const { max = maxDefault, after, signal } = options
   integerOption('max', max, 1, entryCountMax)

@@ -117,7 +117,7 @@ class HttpServer {
     this.#options = options
     this.#clock = clock
     this.#views = new Views(clock)
-    this.#connections = new Connections(options.clientCountMax ?? clientCountDefault)
+    this.#connections = new Connections(options.clientCountMax ?? clientCountDefault, clock)
     const bounds = {
       maxHeaderSize: headerBytesMax,
       headersTimeout: idleMs,

@@ -320,7 +320,7 @@ async function post(
       signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
     })
     end()
-    await response.body?.cancel()
+    await leaveBody(response)
     const { status } = response
     if (response.ok) return undefined
     const asked = response.headers.get('retry-after')
@@ -330,6 +330,30 @@ async function post(
     return { status: undefined, reason, waitMs: 0 }
   } finally {
     end()
+  }
+}
+
+const answerBytesMax = 64 * 1024
+/** The body may come behind its header, and a receiver may never end it. */
+const bodyMs = 250
+
+/** A body that is read to its end leaves the connection to the next request. */
+async function leaveBody({ body }: Response): Promise<void> {
+  if (body === null) return
+  const reader = body.getReader()
+  const cancel = (): void => void reader.cancel().catch(() => undefined)
+  const timer = setTimeout(() => setImmediate(cancel), bodyMs)
+  try {
+    for (let byteCount = 0; byteCount <= answerBytesMax;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      byteCount += value.length
+    }
+    cancel()
+  } catch {
+    // The answer has come: its status counts, also when the receiver closes within the body.
+  } finally {
+    clearTimeout(timer)
   }
 }
 

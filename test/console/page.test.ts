@@ -116,6 +116,43 @@ describe.skipIf(!hasChromium)('the page', () => {
     })
   })
 
+  test('has the words of the list of messages below their heads', async () => {
+    await withRelay({}, async (_relay, origin) => {
+      const { page, end } = await openPage(browser, origin)
+      await page.goto(`${origin}/#/messages`)
+      await shows(page, 'messages so far')
+      const beginsPx = (selector: string): Promise<unknown> =>
+        page.evaluate(`(() => {
+          const cell = document.querySelector('${selector}')
+          return cell.getBoundingClientRect().left + parseFloat(getComputedStyle(cell).paddingLeft)
+        })()`)
+      const listBorderPx = 1
+      for (const [head, cell] of [
+        ['.columns :nth-child(2)', '.row .queue'],
+        ['.columns :nth-child(6)', '.row .accepted'],
+      ] as const)
+        expect(Math.abs(Number(await beginsPx(head)) - Number(await beginsPx(cell)))).toBe(listBorderPx)
+      await end()
+    })
+  })
+
+  test('keeps the words of its navigation whole on the narrowest screen', async () => {
+    await withRelay({}, async (_relay, origin) => {
+      const { page, end } = await openPage(browser, origin, { viewport: { width: 320, height: 700 } })
+      await page.goto(`${origin}/#/now`)
+      await shows(page, 'Destinations by impact')
+      const words = await page.evaluate(`[...document.querySelectorAll('nav a')].map((link) => {
+        const range = document.createRange()
+        const text = [...link.childNodes].find((node) => node.nodeType === 3 && node.data.trim() !== '')
+        range.selectNodeContents(text)
+        return text.data.trim() + ' ' + new Set([...range.getClientRects()].map(({ top }) => top)).size
+      })`)
+      expect(words).toEqual(['Now 1', 'Messages 1', 'Destinations 1', 'Log 1', 'Queues 1'])
+      expect(await widthPx(page)).toBe(320)
+      await end()
+    })
+  })
+
   test('scrolls sideways in no view, however long the names in it are', async () => {
     const long = `${'long-name-'.repeat(24)}@${'label.'.repeat(30)}example`
     const value = encodeURIComponent(long)

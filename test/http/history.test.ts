@@ -11,7 +11,9 @@ test('mail that has ended is found, page by page', async () => {
     const page = (await (await stage.ask('read', `/v1/history?${query}`)).json()) as {
       readonly entries: readonly { readonly kind: string }[]
       readonly next: string | null
+      readonly isKept: boolean
     }
+    expect(page.isKept).toBe(true)
     return { kinds: page.entries.map(({ kind }) => kind), next: page.next }
   }
   await stage.until(async () => (await entries(`id=${id}`)).kinds.includes('finished'))
@@ -21,4 +23,10 @@ test('mail that has ended is found, page by page', async () => {
   expect(await entries(`recipient=b@example.net&after=${next}`)).toEqual({ kinds: ['delivered'], next: null })
   expect((await stage.json('read', '/v1/history')).code).toBe('OPTION_INVALID')
   expect((await stage.ask('submit', `/v1/history?id=${id}`)).status).toBe(403)
+})
+
+test('a queue that keeps no history says so', async () => {
+  const stage = await httpStage()
+  const answer = await stage.ask('read', '/v1/history?recipient=b@example.net')
+  expect(await answer.json()).toEqual({ entries: [], next: null, isKept: false })
 })

@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
 import type { Submission } from '../../src/engine/accept/submission.js'
 import { Connections } from '../../src/http/wire/connections.js'
 import { listening } from '../../src/relay/listening.js'
@@ -49,7 +50,7 @@ test('a mailbox that is named again in other letters gets one copy, as over SMTP
 
 /** A server whose connections are silent when the test says so. */
 async function silentServer(answer: (response: ServerResponse) => void) {
-  const connections = new Connections(5)
+  const connections = new Connections(5, systemClock)
   const sockets: Socket[] = []
   const server = createServer((request, response) => {
     sockets.push(request.socket)
@@ -98,6 +99,53 @@ test('a client whose body we have not read yet may be silent', async () => {
   await server.request('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf')
   server.silence()
   expect(server.isDropped()).toBe(false)
+})
+
+/** @returns the first line of what a client gets that closes its half behind its request */
+async function answeredBehindItsEnd(stage: HttpStage, request: string): Promise<string> {
+  const client = connect(Number(new URL(stage.url).port), '127.0.0.1')
+  client.end(request)
+  let text = ''
+  for await (const part of client) text += String(part)
+  return text.split('\r\n', 1)[0]!
+}
+
+test.each([
+  'Content-Length: 6\r\n\r\nA: b\r\n',
+  'Transfer-Encoding: chunked\r\n\r\n6\r\nA: b\r\n\r\n0\r\n\r\n',
+])('a client that closes its half behind its body has its answer: %j', async (rest) => {
+  const submit = async (): Promise<{ id: never }> => {
+    await pause(1500)
+    return { id: '1' as never }
+  }
+  const stage = await httpStage({ door: { submit: submit as never } })
+  const query = 'sender=ada@example.org&recipient=one@example.net'
+  const head = `POST /v1/messages?${query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${stage.token('submit')}`
+  const request = `${head}\r\nContent-Type: message/rfc822\r\n${rest}`
+  expect(await answeredBehindItsEnd(stage, request)).toBe('HTTP/1.1 202 Accepted')
+})
+
+test('a client that closes its half has the answer to what it reads, and no stream', async () => {
+  const stage = await httpStage()
+  const read = (path: string): Promise<string> =>
+    answeredBehindItsEnd(
+      stage,
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${stage.token('read')}\r\n\r\n`,
+    )
+  expect(await read('/v1/messages')).toBe('HTTP/1.1 200 OK')
+  // It ends.
+  expect(await read('/v1/outcomes')).toBe('HTTP/1.1 200 OK')
+})
+
+test('a body that is compressed on its way is refused', async () => {
+  const stage = await httpStage()
+  const head = `POST /v1/messages?sender=a@example.org&recipient=b@example.net HTTP/1.1\r\nHost: x`
+  const request = `${head}\r\nAuthorization: Bearer ${stage.token('submit')}\r\nContent-Type: message/rfc822`
+  const answer = answeredBehindItsEnd(
+    stage,
+    `${request}\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n`,
+  )
+  expect(await answer).toBe('HTTP/1.1 415 Unsupported Media Type')
 })
 
 test.each([

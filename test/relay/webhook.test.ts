@@ -275,6 +275,39 @@ test.each([
   expect(retryAfterMs(text, Date.UTC(2026, 10, 30, 12))).toBe(waitMs)
 })
 
+test('a body that comes behind its header leaves the connection to the next request, one without an end does not', async () => {
+  await real(async (stage) => {
+    await stage.open()
+    const ports: (number | undefined)[] = []
+    let isEndless = false
+    const server = createServer((request, response) => {
+      ports.push(request.socket.remotePort)
+      request.resume().on('end', () => {
+        response.writeHead(200).flushHeaders()
+        setTimeout(() => (isEndless ? response.write('text') : response.end('text')), 10)
+      })
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const webhook = posting(stage, { url, kinds: ['accepted'] })
+    await webhook.isKnown()
+    const post = async (count: number): Promise<void> => {
+      await stage.queue.submit(submission())
+      await stage.until('it is posted', () => ports.length === count)
+    }
+    for (const count of [1, 2, 3]) await post(count)
+    expect(new Set(ports).size).toBe(1)
+    isEndless = true
+    for (const count of [4, 5]) await post(count)
+    expect(ports[4]).not.toBe(ports[3])
+  })
+})
+
 test('an answer that came while the program computed counts', async () => {
   await real(async (stage) => {
     await stage.open()

@@ -295,7 +295,13 @@ function timeline(app: App, history: Asked<readonly HistoryRecord[]>): TemplateR
       ${entries.map((entry) => item(app, entry.at, stepOfEntry(entry), `outcome ${entry.number}`))}
     </ol>`
   if (history.kind === 'refused') return html`<p class="trouble">${icon('notice')} ${history.text}</p>`
-  if (history.value.length === 0) return empty('Nothing of it is in the log any more')
+  if (history.value.length === 0)
+    return empty(
+      'Nothing of it is in the log any more',
+      app.one.keepsHistory
+        ? undefined
+        : 'This relay keeps no history of mail that has ended: serve --history 7d does.',
+    )
   return html`<ol class="timeline">
     ${history.value.map((record, i, all) => stepItem(app, record, all[i + 1]))}
   </ol>`

@@ -30,6 +30,7 @@ function verdict(app: App, figures: Figures): TemplateResult {
   const { problems, recovering } = figures
   const serious = problems.filter(({ severity }) => severity !== 'notice')
   const isNew = hasNoMail(figures)
+  const isLost = app.feed.connection.kind === 'lost'
   const title =
     serious.length > 0
       ? counted(serious.length, 'problem')
@@ -37,10 +38,12 @@ function verdict(app: App, figures: Figures): TemplateResult {
         ? 'Recovering'
         : isNew
           ? 'Ready: no mail yet'
-          : 'All is well'
+          : isLost
+            ? 'All was well'
+            : 'All is well'
   const worst = serious.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning'
   return html`<section class="verdict" aria-label="Verdict">
-    <h2>${icon(serious.length > 0 ? worst : recovering ? 'waiting' : 'well')}${title}</h2>
+    <h2>${icon(serious.length > 0 ? worst : recovering || isLost ? 'waiting' : 'well')}${title}</h2>
     ${
       problems.length === 0
         ? isNew

@@ -22,6 +22,7 @@ export class OneMessage {
   history: Asked<readonly HistoryRecord[]> = { kind: 'asked' }
   /** Of mail that may have left the log, where the relay keeps a history. */
   entries: readonly HistoryEntry[] = []
+  keepsHistory = true
   /** With servers, oldest first. */
   conversations: Asked<readonly Conversation[]> = { kind: 'asked' }
   body: Asked<Body> | undefined
@@ -63,8 +64,9 @@ export class OneMessage {
         found.kind === 'there' ? { kind: 'there', value: found.value.conversations } : found
     })
     const path = `/v1/history?limit=1000&id=${encodeURIComponent(this.id)}`
-    void this.#ask<{ entries: HistoryEntry[] }>(path, (found) => {
+    void this.#ask<{ entries: HistoryEntry[]; isKept: boolean }>(path, (found) => {
       this.entries = found.kind === 'there' ? found.value.entries : []
+      this.keepsHistory = found.kind !== 'there' || found.value.isKept
     })
   }
 

@@ -5,6 +5,7 @@ import { spanText, zoneText, shownTime } from '../facts/format.js'
 import { addressOf, views, type View } from '../facts/place.js'
 import type { App } from './app.js'
 import { destinationsView } from './destinations-view.js'
+import { beyondSilence } from '../parts/client.js'
 import { icon } from '../parts/icons.js'
 import { logView } from './log-view.js'
 import { messageView } from './message-view.js'
@@ -81,7 +82,8 @@ function lostBanner({ feed }: App): TemplateResult | typeof nothing {
     ${icon('lost')}
     <p>
       <strong>The relay does not answer.</strong> Asked again until it does; for ${since} now.
-      ${latest === undefined ? nothing : 'What is shown is from before.'} <small>${connection.why}</small>
+      ${latest === undefined ? nothing : 'What is shown is from before.'}
+      <small>${beyondSilence(connection.why)}</small>
     </p>
   </div>`
 }
@@ -128,7 +130,7 @@ function door(app: App): TemplateResult {
   if (refusal === undefined)
     return html`<div class="door" role="status">
       <h1 tabindex="-1">${trouble === undefined ? 'Connecting …' : 'The relay does not answer'}</h1>
-      ${trouble === undefined ? nothing : html`<p>${trouble} Asked again until it does.</p>`}
+      ${trouble === undefined ? nothing : html`<p>${beyondSilence(trouble)} Asked again until it does.</p>`}
     </div>`
   const enter = (event: SubmitEvent): void => {
     event.preventDefault()

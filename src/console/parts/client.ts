@@ -113,10 +113,15 @@ const notAToken: ProblemDetails = {
   title: 'It has a blank, or a character that is in no token.',
 }
 
+const silence = 'The relay does not answer.'
+
+/** What a reason says to people that have read as much. */
+export const beyondSilence = (why: string): string => (why === silence ? '' : why)
+
 /** @throws ApiError, or that the request was aborted */
 function unreachable(error: unknown): never {
   if (error instanceof DOMException && error.name === 'AbortError') throw error
-  throw new ApiError({ status: 0, code: 'UNREACHABLE', title: 'The relay does not answer.' })
+  throw new ApiError({ status: 0, code: 'UNREACHABLE', title: silence })
 }
 
 /** A proxy between may answer something else. */

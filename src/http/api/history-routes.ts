@@ -50,8 +50,9 @@ export function historyRoutes(parts: ApiParts): Route[] {
       },
       answers: {
         200: {
-          means: 'a page, oldest first; `next` is null where there is no more',
-          schema: object({ entries: list(entry), next: orNull(text) }),
+          means:
+            'a page, oldest first; `next` is null where there is no more; `isKept` is false in a queue that keeps no history',
+          schema: object({ entries: list(entry), next: orNull(text), isKept: { type: 'boolean' } }),
         },
       },
       handle: (request, reply) => searches.run(() => search(parts, request, reply)),
@@ -62,10 +63,10 @@ export function historyRoutes(parts: ApiParts): Route[] {
 async function search(parts: ApiParts, { query }: ApiRequest, reply: FastifyReply): Promise<unknown> {
   const given = query as { readonly limit?: number; readonly after?: string }
   const { limit = limitDefault, after, ...selector } = given
-  const { entries, next } = await parts.queue.history(selector, {
+  const { entries, next, isKept } = await parts.queue.history(selector, {
     max: limit,
     after,
     signal: leftSignal(reply),
   })
-  return { entries, next: next ?? null }
+  return { entries, next: next ?? null, isKept }
 }

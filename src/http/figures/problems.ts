@@ -109,6 +109,8 @@ export interface RelayFacts {
   readonly isFrozen?: boolean
   /** Why the webhook's last request has failed; undefined: it has not. */
   readonly webhookTrouble?: string | undefined
+  /** Outcomes that the webhook has not taken. */
+  readonly webhookWaitingCount?: number
 }
 
 export interface Warned {
@@ -289,7 +291,8 @@ function* ofStrain({ statistics, strain = noStrain }: Known): Generator<Problem>
 }
 
 function* ofRelay({ facts, warnings, wallMs }: Known): Generator<Problem> {
-  const { certificateExpiresAt, isReloadRefused = false, isFrozen = false, webhookTrouble } = facts
+  const { certificateExpiresAt, isReloadRefused = false, isFrozen = false } = facts
+  const { webhookTrouble, webhookWaitingCount = 0 } = facts
   if (isFrozen)
     yield problem({
       code: 'NOTHING_DELIVERED',
@@ -299,7 +302,7 @@ function* ofRelay({ facts, warnings, wallMs }: Known): Generator<Problem> {
   if (webhookTrouble !== undefined)
     yield problem({
       code: 'WEBHOOK_UNANSWERED',
-      text: `The webhook is not answered, and outcomes wait: ${sentence(webhookTrouble)}`,
+      text: `The webhook is not answered, and outcomes wait (${digitsText(webhookWaitingCount)}): ${sentence(webhookTrouble)}`,
       help: `${servePage}#webhooks`,
     })
   if (certificateExpiresAt !== undefined && certificateExpiresAt <= wallMs)

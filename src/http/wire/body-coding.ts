@@ -10,6 +10,13 @@ const charsets: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
 /** @param taken media types that the route takes: a schema is held against these alone
  * @throws ProblemError MEDIA_TYPE_UNKNOWN */
 export function checkCoding(headers: IncomingHttpHeaders, taken: readonly string[]): void {
+  // Node takes the frames of `gzip, chunked`, and leaves what is in them compressed.
+  const transfer = headers['transfer-encoding']?.trim().toLowerCase() ?? 'chunked'
+  if (transfer !== 'chunked')
+    throw new ProblemError(
+      'MEDIA_TYPE_UNKNOWN',
+      `a body with transfer-encoding ${transfer} is not taken here`,
+    )
   const coding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
   if (coding !== '' && coding !== 'identity')
     throw new ProblemError('MEDIA_TYPE_UNKNOWN', `a body with content-encoding ${coding} is not taken here`)

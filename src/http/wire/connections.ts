@@ -2,20 +2,28 @@
  * Invariant: there are at most `countMax`. One too many takes the place of the one that has been
  * idle for longest, and is dropped itself when all others have a request under way. A client that
  * sends its next request before it has the answer to the one before is dropped: each costs it a
- * turn. So is one that is silent, except while it waits for us. */
+ * turn. So is one that is silent, except while it waits for us. One that has closed its half of the
+ * connection gets its answer. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server, Socket } from 'node:net'
+import type { Clock } from '../../base/clock.js'
+
+/** A client that has closed its half may wait for an answer, or may have left: what only reads
+ * (a stream, a search of all files) goes on for so long. */
+const lastReadMs = 1000
 
 export class Connections {
   readonly #countMax: number
+  readonly #clock: Clock
   readonly #all = new Map<string, Socket>()
   /** Without a request under way, the longest first. */
   readonly #idle = new Set<string>()
   readonly #underWay = new Map<string, Exchange>()
   #left: (() => void) | undefined
 
-  constructor(countMax: number) {
+  constructor(countMax: number, clock: Clock) {
     this.#countMax = countMax
+    this.#clock = clock
   }
 
   get count(): number {
@@ -23,6 +31,8 @@ export class Connections {
   }
 
   watch(server: Server): void {
+    // Node's types lack it. Without it a request ends with the half of its client.
+    Object.assign(server, { httpAllowHalfOpen: true })
     server.on('connection', (socket: Socket) => this.#opened(socket))
     server.on('timeout', (socket: Socket) => this.#silent(socket))
   }
@@ -66,6 +76,14 @@ export class Connections {
     for (const socket of this.#all.values()) socket.destroy()
   }
 
+  /** The client sends nothing more. */
+  #halfClosed(socket: Socket): void {
+    const exchange = this.#underWay.get(keyOf(socket))
+    if (exchange === undefined || changes(exchange)) return
+    const timer = this.#clock.after(lastReadMs, () => socket.destroy())
+    socket.once('close', () => timer.cancel())
+  }
+
   /** For as long as a silent client may be. A slow disk, a verb and a whole log that is verified
    * take longer, and a client that was dropped meanwhile would not learn what it submitted. */
   #silent(socket: Socket): void {
@@ -79,6 +97,7 @@ export class Connections {
     const key = keyOf(socket)
     this.#all.set(key, socket)
     this.#idle.add(key)
+    socket.once('end', () => this.#halfClosed(socket))
     socket.once('close', () => {
       if (this.#all.get(key) !== socket) return
       this.#all.delete(key)

@@ -91,14 +91,14 @@ test('a relay under strain is not well, and says because of what', () => {
     destinations: [hanging],
   })
   const strain = { ...looks(130, () => statistics), syncMs: 1234 }
-  const facts = { isFrozen: true, webhookTrouble: 'the receiver answered 503' }
+  const facts = { isFrozen: true, webhookTrouble: 'the receiver answered 503', webhookWaitingCount: 1234 }
   const problems = problemsOf({ statistics, strain, room: undefined, facts, warnings: [], wallMs: 0 })
   expect(problems.map(({ code, text }) => `${code}: ${text}`)).toEqual([
     'DISK_SLOW: The disk is slow: a synced write takes 1.2 s, and new mail waits for one.',
     'DESTINATION_SILENT: slow.example (out) has not answered for 2 min: 5 deliveries under way, and 74 wait.',
     'ACTIVE_FULL: 16 000 of 20 000 messages are active; most of them are for slow.example (out): other mail waits.',
     'NOTHING_DELIVERED: The relay was started with --freeze: mail is taken, and nothing is delivered.',
-    'WEBHOOK_UNANSWERED: The webhook is not answered, and outcomes wait: the receiver answered 503.',
+    'WEBHOOK_UNANSWERED: The webhook is not answered, and outcomes wait (1 234): the receiver answered 503.',
     'PROCESS_LIMIT: All 100 processes of out are busy: 12 deliveries wait for one.',
   ])
   expect(problems.map(({ help }) => help)).not.toContain(null)

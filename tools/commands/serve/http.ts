@@ -78,7 +78,7 @@ export async function httpTablesOf(args: Arguments, tls: Certificate | undefined
 export function factsOf(
   { clients, http }: Certificates,
   lastReload: LastReload,
-  more: Pick<RelayFacts, 'isFrozen' | 'webhookTrouble'>,
+  more: Pick<RelayFacts, 'isFrozen' | 'webhookTrouble' | 'webhookWaitingCount'>,
 ): RelayFacts {
   const certificateExpiresAt = firstExpiryOf({ clients, http })
   return {

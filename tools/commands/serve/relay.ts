@@ -76,7 +76,7 @@ import { settingsOf, waysOf, type Settings, type Ways } from './settings.js'
 import { Stopping } from './stopping.js'
 import { reloaded, saidBy, tellTables, type Said } from './tables.js'
 import { behindAgents, defaultTransport, ReplaceableTransports, transportsOf } from './transports.js'
-import { postToWebhook, type WebhookState } from './webhook.js'
+import { postToWebhook, waitingCountOf, type WebhookState } from './webhook.js'
 
 const roomNeeded =
   'waybill: a queue takes 64 MiB of its disk at rest, and needs 64 MiB free above that to take mail\n'
@@ -340,6 +340,7 @@ class Relay {
     return factsOf(this.#ways.said.tables, reloads.last, {
       isFrozen: this.#parts.settings.isFrozen,
       webhookTrouble: this.#webhookState.trouble,
+      webhookWaitingCount: waitingCountOf(this.#queue),
     })
   }
 

@@ -54,6 +54,14 @@ export interface WebhookState {
   trouble: string | undefined
 }
 
+const consumer = 'webhook'
+
+/** Outcomes that the receiver has not taken. */
+export function waitingCountOf(queue: Queue): number {
+  const status = queue.consumers().find(({ name }) => name === consumer)
+  return status === undefined ? 0 : status.last - status.cursor
+}
+
 /** Posts until the process ends, deliveries that end while it stops included.
  * @param secret those that sign the next request */
 export function postToWebhook(
@@ -66,6 +74,7 @@ export function postToWebhook(
   const webhook = shownUrl(options.url)
   const posting = postOutcomes(queue, {
     ...options,
+    consumer,
     secret,
     onTrouble: (trouble) => {
       state.trouble = trouble?.reason
