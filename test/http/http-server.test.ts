@@ -197,6 +197,11 @@ test.each([
   ['to', 'not an address'],
   ['to', 'ada@example.org, bob'],
   ['to', ['ada@example.org', 'bob']],
+  ['to', 'ada@example.org bob@example.org'],
+  ['to', 'ada@example.org\nbob@example.org'],
+  ['to', 'ada@example.org>\r\nRCPT TO:<bob@example.org'],
+  ['cc', '<ada@example.org> <bob@example.org>'],
+  ['cc', 'c@example.net, bob@example.org <ada@example.org> <d@example.org>'],
   ['cc', { name: 'Bob', address: 'bob' }],
   ['bcc', '"Bob" <>'],
   ['bcc', 'friends: ada@example.org, bob;'],
@@ -219,11 +224,13 @@ test('groups of nobody, and mailboxes with names and comments, are composed', as
   const stage = await httpStage()
   stage.answer = () => ({ kind: 'delivered' })
   const mail = { from: 'Ada (home) <ada@example.org>', to: 'undisclosed-recipients:;', cc: '', text: 'x' }
-  const bcc = 'Grace <grace@example.net>, friends: "B, C" <bc@example.net>, d@example.net;'
+  const bcc =
+    'g@example.net <grace@example.net>, friends: "B, <C@x>" <bc@example.net>, d@example.net (e@example.net), i@[IPv6:::1];'
   const { status } = await stage.post('submit', '/v1/messages', { ...mail, bcc })
   expect(status).toBe(202)
-  await stage.until(() => stage.delivered.size === 3)
-  expect([...stage.delivered.keys()].sort()).toEqual(['bc@example.net', 'd@example.net', 'grace@example.net'])
+  await stage.until(() => stage.delivered.size === 4)
+  const addresses = ['bc@example.net', 'd@example.net', 'grace@example.net', 'i@[ipv6:::1]']
+  expect([...stage.delivered.keys()].sort()).toEqual(addresses)
 })
 
 test('nothing in a request has the server read a file or a URL', async () => {

@@ -1,5 +1,5 @@
 /** The mailboxes of a message that is to be composed.
- * Invariant: each names an address. The composer leaves out what has none, and goes on without:
+ * Invariant: each names one address. The composer leaves out what has none, and a second address:
  *    1. a client asks for `to: ['ada@example.org', 'bob']`
  *    2. it is answered that the message is accepted
  *    3. `bob@example.org`, which it meant, gets nothing, and nobody hears of it */
@@ -28,8 +28,32 @@ export async function checkMailboxes(
   }
 }
 
+const addresses = (mailbox: Mailbox, parse: Parser): { readonly name: string; readonly address: string }[] =>
+  typeof mailbox === 'string' ? parse(mailbox, { flatten: true }) : [{ name: '', ...mailbox }]
+
 function withoutAddress(mailbox: Mailbox, parse: Parser): string | undefined {
-  const parts = typeof mailbox === 'string' ? parse(mailbox, { flatten: true }) : [mailbox]
+  const parts = addresses(mailbox, parse)
   const wrong = parts.find(({ address }) => !/.@./.test(address))
-  return wrong === undefined ? undefined : ((wrong.address || wrong.name) ?? '')
+  if (wrong !== undefined) return wrong.address || wrong.name
+  return typeof mailbox === 'string' && leavesOut(parts, mailbox) ? mailbox : undefined
 }
+
+const quotedOrComment = /"(?:[^"\\]|\\.)*"|\([^()]*\)/g
+const bracketed = /<([^<>]*)>/g
+
+/** The parser takes one address of each mailbox, and makes the others its name, or drops them: in
+ * `ada@example.org bob@example.org`, for one. A name before an address in angle brackets may look
+ * like an address. */
+function leavesOut(parts: ReturnType<typeof addresses>, text: string): boolean {
+  const bare = text.replace(quotedOrComment, '')
+  const inBrackets = new Set(Array.from(bare.matchAll(bracketed), ([, inner]) => inner!.trim()))
+  const meant = new Set<string>()
+  for (const { name, address } of parts) {
+    for (const word of addressesLike(address)) meant.add(word)
+    if (!inBrackets.has(address)) continue
+    for (const word of addressesLike(name)) if (!inBrackets.has(word)) meant.add(word)
+  }
+  return !addressesLike(bare).every((word) => meant.has(word))
+}
+
+const addressesLike = (text: string): string[] => text.split(/[\s<>,;:]+/).filter((word) => /.@./.test(word))
