@@ -267,13 +267,14 @@ function relayText(tables: Tables): string {
       'Haraka/s': shown(of('haraka', 'messages/s')),
       '× Postfix': shown(of('postfix', 'waybill is × as fast')),
       '× Haraka': shown(of('haraka', 'waybill is × as fast')),
+      'of a bare passage': shown(of('passage', 'waybill is × as fast')),
       '× Postfix per CPU second': shown(of('postfix', 'waybill needs 1/× of the CPU')),
       'queue thread': withUnit(of('waybill', 'queue thread CPU µs/message'), 'µs'),
     }
   })
   return [
     'The relay: smtp-source → relay → smtp-sink, messages completed per second. Waybill as `npm start` runs it; Postfix and Haraka do what they do by default, on the same disk;',
-    'Haraka does not sync what it accepts. _Queue thread_: processor time of the thread of the queue, a message.',
+    'Haraka does not sync what it accepts. A _bare passage_ is a process of Node that passes all bytes on as they come and writes them to the disk: what it takes to move the bytes. _Queue thread_: processor time of the thread of the queue, a message.',
     '',
     plot('relay', 'messages per second through a relay'),
     '',

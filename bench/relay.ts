@@ -1,4 +1,5 @@
-/** The relay end to end, beside Postfix and Haraka: smtp-source → relay → smtp-sink.
+/** The relay end to end, beside Postfix, Haraka, and a process that only passes bytes on and writes
+ * them: smtp-source → relay → smtp-sink.
  * All run on one machine and one disk with their default durability. One relay works at a time, in
  * turn; the others are up and idle. With reuse the source keeps its connections; without, it opens
  * one for each message. */
@@ -8,6 +9,7 @@ import type { BenchArguments } from './bench.js'
 import { spreadOf, type Row } from './output.js'
 import { haraka, harakaMissing } from './relays/haraka.js'
 import { cpuOf, flow, flowMissing, rateOf, Sink, type FlowSlice, type Load } from './relays/mail-flow.js'
+import { passage } from './relays/passage.js'
 import { postfix, postfixMissing } from './relays/postfix.js'
 import { placed, type Relay, type RelayName, type RelayOptions } from './relays/relay.js'
 import { waybill } from './relays/waybill.js'
@@ -22,6 +24,7 @@ const entrants: readonly Entrant[] = [
   { name: 'waybill', start: waybill, missing: () => undefined },
   { name: 'postfix', start: postfix, missing: postfixMissing },
   { name: 'haraka', start: haraka, missing: harakaMissing },
+  { name: 'passage', start: passage, missing: () => undefined },
 ]
 
 interface Pace {

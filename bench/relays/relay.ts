@@ -3,7 +3,7 @@
 
 import { mkdirSync } from 'node:fs'
 
-export type RelayName = 'waybill' | 'postfix' | 'haraka'
+export type RelayName = 'waybill' | 'postfix' | 'haraka' | 'passage'
 
 export interface RelayOptions {
   /** Its own, empty: queue and configuration go here, on the disk that is measured. */

@@ -1,9 +1,13 @@
 /** A relay is paid for what the sink has read, and for nothing else. */
 import { once } from 'node:events'
+import { stat } from 'node:fs/promises'
 import { createServer, type AddressInfo, type Server } from 'node:net'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { flow, flowMissing, Sink } from '../../bench/relays/mail-flow.js'
+import { passage } from '../../bench/relays/passage.js'
 import type { Relay } from '../../bench/relays/relay.js'
+import { temporaryDirectory } from '../temporary-directory.js'
 
 const missing = flowMissing()
 const load = { messageBytes: 1024, sessionCount: 5, isReused: true }
@@ -49,6 +53,19 @@ test('every message that the sink has read counts, once', async () => {
     const slice = await flow(relayAt(sink.port), sink, { ...load, isReused }, 60)
     expect(slice.messageCount).toBe(60)
     expect(sink.messageCount - before).toBe(60)
+  }
+})
+
+test('a bare passage passes every message on, and writes its bytes', async () => {
+  const directory = await temporaryDirectory('passage')
+  const relay = await passage({ directory, sinkPort: sink.port })
+  try {
+    const before = sink.messageCount
+    await flow(relay, sink, load, 60)
+    expect(sink.messageCount - before).toBe(60)
+    expect((await stat(join(directory, 'data'))).size).toBeGreaterThan(60 * load.messageBytes)
+  } finally {
+    await relay.stop()
   }
 })
 
