@@ -3,7 +3,7 @@ import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
-import { serverStatus, type ServerStatus } from '../../src/store/open-store.js'
+import { loadPg, serverStatus, type ServerStatus } from '../../src/store/open-store.js'
 import { storePlaceOf } from '../../src/store/store-url.js'
 import { textOf } from '../../tools/commands/store/store-status.js'
 import { postgresMissing, Servers } from '../../tools/crash-store/servers.js'
@@ -55,6 +55,24 @@ describe.skipIf(missing !== undefined)(
       }
     })
 
+    test('a follower that has not said what is on its disk is not level with the primary', async () => {
+      const { Client } = await loadPg()
+      const { port } = servers!.servers[0]!
+      // As `pg_basebackup` and a standby that has just come.
+      const follower = new Client(
+        `postgres://postgres@127.0.0.1:${port}/postgres?replication=true&application_name=backup`,
+      )
+      await follower.connect()
+      try {
+        const [primary] = await looked()
+        expect(primary!.followers).toContainEqual(
+          expect.objectContaining({ name: 'backup', state: 'startup', behindBytes: undefined }),
+        )
+      } finally {
+        await follower.end()
+      }
+    })
+
     test('a role without pg_monitor sees the servers, and not who follows them', async () => {
       await servers!.ask(servers!.servers[0]!, 'CREATE ROLE plain LOGIN')
       const plain = async (): Promise<unknown[]> => {
@@ -83,6 +101,13 @@ describe.skipIf(missing !== undefined)(
     })
   },
 )
+
+test('the words of a server end no line of the text, and hide none', () => {
+  const store = { store: 'db', timeline: 3, standbyCount: 1, unsafe: [], queues: [] }
+  const reason = 'the store refused: no\x1b[2J\nn1  primary  -'
+  const text = textOf(store, [{ server: 'n1', role: undefined, reason, unsafe: [], followers: [] }])
+  expect(text.split('\n')).toContain('n1      away  the store refused: no?[2J?n1  primary  -')
+})
 
 test('the text has a line for each server and standby, and its problem', () => {
   const store = { store: 'db', timeline: 3, standbyCount: 1, unsafe: [], queues: [] }

@@ -14,7 +14,7 @@ export interface EarlierSetting {
 }
 
 /** Smaller steps only make mail that much older, or younger. */
-const stepMinMs = 60_000
+export const stepMinMs = 60_000
 /** The oldest settings are forgotten. */
 const settingCountMax = 16
 

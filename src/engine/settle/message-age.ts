@@ -9,7 +9,7 @@
  *      Or it comes to its age in 2046.
  * Smaller errors only make mail younger, by as much as they are. */
 
-import { nowsSince, type EarlierSetting } from '../life/earlier-settings.js'
+import { nowsSince, stepMinMs, type EarlierSetting } from '../life/earlier-settings.js'
 import { clockErrorMinMs, type LifeClock } from '../life/life.js'
 
 /** Milliseconds since 1970. */
@@ -33,13 +33,21 @@ export function ageOf(acceptedAt: number, { wallMs, unsetWallMs, earlier }: Now)
 
 /** What the next envelope of the message says. Where the wall clock has left the one by which the
  * message was accepted, it is said by the new one, so that a later life tells the same age. That
- * life does not know the earlier settings of this one. */
+ * life does not know the earlier settings of this one.
+ * A time that an earlier setting may have shown, too, is not said: it would be taken for one.
+ *    1. the clock is two hours behind for a minute, and mail of four days waits
+ *    2. that mail counts as two hours younger, and its next envelope says so
+ *    3. so does each further attempt: the mail is kept for days longer */
 export function acceptedAtFrom(acceptedAt: number, now: Now): number {
-  const ageMs = ageOf(acceptedAt, now)
-  const expected = now.wallMs - ageMs
+  const expected = now.wallMs - ageOf(acceptedAt, now)
   const isDrift = Math.abs(expected - acceptedAt) < clockErrorMinMs
-  return isDrift && ageMs === ageOf(acceptedAt, { ...now, earlier: [] }) ? acceptedAt : Math.max(0, expected)
+  const isMoved = !isDrift || (isByEarlier(acceptedAt, now) && !isByEarlier(expected, now))
+  return isMoved ? Math.max(0, expected) : acceptedAt
 }
+
+/** Is the age that of an earlier setting? The present one says less only as it drifts. */
+const isByEarlier = (acceptedAt: number, now: Now): boolean =>
+  Math.abs(ageOf(acceptedAt, { ...now, earlier: [] }) - ageOf(acceptedAt, now)) >= stepMinMs
 
 /** @param clock of this life */
 export const nowOf = (clock: LifeClock): Now => ({

@@ -75,7 +75,7 @@ async function told(connection: PgConnection): Promise<Omit<ServerStatus, 'serve
       address: typeof address === 'string' ? address : undefined,
       sync: String(sync),
       state: String(state),
-      behindBytes: behind === null ? undefined : Number(behind),
+      behindBytes: behind === null ? undefined : Math.max(0, Number(behind)),
     })),
   }
 }
@@ -83,6 +83,6 @@ async function told(connection: PgConnection): Promise<Omit<ServerStatus, 'serve
 /** To a role without pg_monitor their states are NULL. */
 const followers =
   'SELECT application_name, host(client_addr), sync_state, state,' +
-  ' greatest(0, pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn()' +
-  ' ELSE pg_current_wal_lsn() END, flush_lsn))' +
+  ' pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn()' +
+  ' ELSE pg_current_wal_lsn() END, flush_lsn)' +
   ' FROM pg_stat_replication WHERE state IS NOT NULL ORDER BY application_name, pid'

@@ -68,3 +68,30 @@ test('with the times of the next envelope a later life tells the age that this o
     expect(ageOf(acceptedAtFrom(acceptedAt, moment), later)).toBe(ageOf(acceptedAt, moment) + hourMs)
   }
 })
+
+/** Attempts each hour for so many hours, each with an envelope: the age by the last. */
+function ageAfter(hours: number, acceptedAt: number, earlierAt: (wallMs: number) => Now['earlier']): number {
+  let said = acceptedAt
+  for (let hour = 1; hour < hours; hour++) {
+    const wallMs = now + hour * hourMs
+    said = acceptedAtFrom(said, at(wallMs, wallMs, ...earlierAt(wallMs)))
+  }
+  const wallMs = now + hours * hourMs
+  return ageOf(said, at(wallMs, wallMs, ...earlierAt(wallMs)))
+}
+
+test('a clock that was behind for a minute makes old mail younger once, not with each attempt', () => {
+  const wasBehind = (wallMs: number): Now['earlier'] => [
+    { untilMs: now - 2 * hourMs + unset, nowMs: wallMs - 2 * hourMs },
+  ]
+  expect(ageAfter(20, now - 96 * hourMs, wasBehind)).toBe(114 * hourMs)
+  // Accepted in the minute that the clock showed twice.
+  expect(ageAfter(20, now - 2 * hourMs, wasBehind)).toBe(20 * hourMs)
+})
+
+test('a clock that drifts from the one of its life dates no mail anew', () => {
+  const acceptedAt = now - 96 * hourMs
+  const begunMs = now - 2 * hourMs
+  const moment = at(now, begunMs, { untilMs: begunMs - hourMs, nowMs: begunMs - 7 })
+  expect(acceptedAtFrom(acceptedAt, moment)).toBe(acceptedAt)
+})

@@ -17,3 +17,7 @@ test('a table has more rows than a call takes arguments', () => {
   const rows = Array.from({ length: 150_000 }, (_, i) => [`host${i}`, i])
   expect(table(['name', 'count'], rows).split('\n').at(-1)).toBe('host149999  149 999')
 })
+
+test('text of others ends no line of a table', () => {
+  expect(table(['name', 'reason'], [['a', 'no\x1b[2J\nb  fine']])).toBe('name  reason\na     no?[2J?b  fine')
+})

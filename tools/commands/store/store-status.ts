@@ -8,7 +8,7 @@ import type { StoreStatus } from '../../../src/store/store-status.js'
 import type { Command } from '../cli/command.js'
 import { jsonOption } from '../look/inspection.js'
 import { print } from '../text/output.js'
-import { bytesText, table } from '../text/shown-text.js'
+import { bytesText, escapedJson, printable, table } from '../text/shown-text.js'
 import { storeOption, storeUrlOf } from './store-place.js'
 
 /** A beat comes in less. */
@@ -29,7 +29,9 @@ export const storeStatus: Command = {
     ])
     const isSafe = [status, ...servers].every(({ unsafe }) => unsafe.length === 0)
     const isFine = isSafe && status.queues.every(({ state }) => state === 'beats')
-    const text = args.isSet('json') ? JSON.stringify({ ...status, servers }) : textOf(status, servers)
+    const text = args.isSet('json')
+      ? escapedJson(JSON.stringify({ ...status, servers }))
+      : textOf(status, servers)
     return (await print(`${text}\n`)) || (isFine ? 0 : 1)
   },
 }
@@ -43,7 +45,9 @@ export function textOf(
       ? 'standbys not visible'
       : `${standbyCount} synchronous ${nounText(standbyCount, 'standby')}`
   const safe =
-    unsafe.length === 0 ? ['commits are on two machines'] : unsafe.map((reason) => `UNSAFE: ${reason}`)
+    unsafe.length === 0
+      ? ['commits are on two machines']
+      : unsafe.map((reason) => printable(`UNSAFE: ${reason}`))
   const rows = queues.map(({ name, home, owner, address, epoch, state, usedBytes }) => [
     name,
     home ?? '-',

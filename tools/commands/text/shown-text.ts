@@ -174,4 +174,4 @@ export function table(heads: readonly string[], rows: readonly (readonly Cell[])
   return [line(heads), ...cells.map(line)].join('\n')
 }
 
-const cellText = (cell: Cell): string => (typeof cell === 'number' ? digitsText(cell) : cell)
+const cellText = (cell: Cell): string => (typeof cell === 'number' ? digitsText(cell) : printable(cell))
