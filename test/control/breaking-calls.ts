@@ -17,7 +17,7 @@ export class BreakingStore implements CallStore {
   /** Of all connections. */
   questionCount: number = 0
 
-  /** @param breakAt the number of the question, from 1 on */
+  /** @param breakAt the number of the question, from 1 on; 0: none breaks */
   constructor(store: CallStore, breakAt: number, way: Break) {
     this.name = store.name
     this.#store = store

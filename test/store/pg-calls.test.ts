@@ -178,7 +178,8 @@ describe.skipIf(missing !== undefined)(
       'each question of a call breaks in turn, %s: it ends with a reason, and leaves nothing',
       async (way) => {
         const codes = new Set<unknown>()
-        for (let breakAt = 1; breakAt <= 9; breakAt++) {
+        // A slow server is asked more often: whether the last of these breaks anything depends on it.
+        for (let breakAt = 0; breakAt <= 9; breakAt++) {
           const [code, counts] = await listedTwice(`broken${breakAt}${way.at(-1)}`, breakAt, way)
           codes.add(code)
           expect(counts, `question ${breakAt}`).toEqual(code === undefined ? [1, 1] : [1])
