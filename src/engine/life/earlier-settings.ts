@@ -6,6 +6,8 @@
  *    2. the clock is set right again
  *    3. by every clock the mail is two months old: its first failure bounces it */
 
+import type { Clock } from '../../base/clock.js'
+
 export interface EarlierSetting {
   /** What the clock showed last, before it was set anew; milliseconds since 1970. */
   readonly untilMs: number
@@ -17,6 +19,8 @@ export interface EarlierSetting {
 export const stepMinMs = 60_000
 /** The oldest settings are forgotten. */
 const settingCountMax = 16
+/** The clock is read several times for each message: within this it is not compared again. */
+const lookMs = 1000
 
 interface Setting {
   /** Wall time less monotonic time. */
@@ -28,11 +32,17 @@ interface Setting {
 export class EarlierSettings {
   readonly #earlier: Setting[] = []
   #present: Setting | undefined
+  #lookedAtMs = 0
 
   /** The clocks show these times now. */
-  note(wallMs: number, monotonicMs: number): void {
-    const offsetMs = wallMs - monotonicMs
+  note(wallMs: number, clock: Pick<Clock, 'monotonicMs'>): void {
     const present = this.#present
+    if (present !== undefined && Math.abs(wallMs - this.#lookedAtMs) < lookMs) {
+      if (wallMs > present.shownMs) present.shownMs = wallMs
+      return
+    }
+    this.#lookedAtMs = wallMs
+    const offsetMs = wallMs - clock.monotonicMs()
     if (present === undefined || Math.abs(offsetMs - present.offsetMs) >= stepMinMs) {
       if (present !== undefined) this.#earlier.push(present)
       if (this.#earlier.length > settingCountMax) this.#earlier.shift()

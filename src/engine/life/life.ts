@@ -119,7 +119,7 @@ export class LifeClock implements Clock {
 
   wallMs(): number {
     const wallMs = this.#clock.wallMs()
-    this.#settings.note(wallMs, this.#clock.monotonicMs())
+    this.#settings.note(wallMs, this.#clock)
     return wallMs
   }
 
