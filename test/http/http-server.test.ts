@@ -234,9 +234,9 @@ test('groups of nobody, and mailboxes with names and comments, are composed', as
   expect([...stage.delivered.keys()].sort()).toEqual(addresses)
 })
 
-test('a mailbox with thousands of quotes holds no other request up', async () => {
+test('a mailbox with a million quotes holds no other request up', async () => {
   const stage = await httpStage()
-  const mail = { from: 'ada@example.org', to: `"${'\\"'.repeat(300_000)} <c@example.net>`, text: 'x' }
+  const mail = { from: 'ada@example.org', to: `"${'\\"'.repeat(1_000_000)} <c@example.net>`, text: 'x' }
   const response = await stage.post('submit', '/v1/messages', mail)
   expect(response.status).toBe(400)
 })
