@@ -201,6 +201,7 @@ test.each([
   ['to', 'ada@example.org\nbob@example.org'],
   ['to', 'ada@example.org>\r\nRCPT TO:<bob@example.org'],
   ['cc', '<ada@example.org> <bob@example.org>'],
+  ['cc', '<ada@example.org> bob@example.org'],
   ['cc', 'c@example.net, bob@example.org <ada@example.org> <d@example.org>'],
   ['cc', { name: 'Bob', address: 'bob' }],
   ['bcc', '"Bob" <>'],
@@ -225,12 +226,19 @@ test('groups of nobody, and mailboxes with names and comments, are composed', as
   stage.answer = () => ({ kind: 'delivered' })
   const mail = { from: 'Ada (home) <ada@example.org>', to: 'undisclosed-recipients:;', cc: '', text: 'x' }
   const bcc =
-    'g@example.net <grace@example.net>, friends: "B, <C@x>" <bc@example.net>, d@example.net (e@example.net), i@[IPv6:::1];'
+    'g@example.net <grace@example.net>, friends: "B, <C@x>" <bc@example.net>, d@example.net (e@example.net (f@x)), i@[IPv6:::1];'
   const { status } = await stage.post('submit', '/v1/messages', { ...mail, bcc })
   expect(status).toBe(202)
   await stage.until(() => stage.delivered.size === 4)
   const addresses = ['bc@example.net', 'd@example.net', 'grace@example.net', 'i@[ipv6:::1]']
   expect([...stage.delivered.keys()].sort()).toEqual(addresses)
+})
+
+test('a mailbox with a million quotes holds no other request up', async () => {
+  const stage = await httpStage()
+  const mail = { from: 'ada@example.org', to: `"${'\\"'.repeat(1_000_000)} <c@example.net>`, text: 'x' }
+  const response = await stage.post('submit', '/v1/messages', mail)
+  expect(response.status).toBe(400)
 })
 
 test('nothing in a request has the server read a file or a URL', async () => {

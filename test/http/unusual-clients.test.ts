@@ -2,11 +2,13 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import type { Submission } from '../../src/engine/accept/submission.js'
 import { Connections } from '../../src/http/wire/connections.js'
 import { listening } from '../../src/relay/listening.js'
+import { certificate } from '../relay/certificate.js'
 import { httpStage, type HttpStage } from './stage.js'
 
 const codeOf = async (answer: Response): Promise<unknown> => [
@@ -102,35 +104,49 @@ test('a client whose body we have not read yet may be silent', async () => {
 })
 
 /** @returns the first line of what a client gets that closes its half behind its request */
-async function answeredBehindItsEnd(stage: HttpStage, request: string): Promise<string> {
-  const client = connect(Number(new URL(stage.url).port), '127.0.0.1')
+async function answeredBehindItsEnd(
+  { listener: { port } }: HttpStage,
+  request: string,
+  isSecure = false,
+): Promise<string> {
+  const client = isSecure
+    ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
+    : connect(port, '127.0.0.1')
   client.end(request)
   let text = ''
   for await (const part of client) text += String(part)
   return text.split('\r\n', 1)[0]!
 }
 
+const withLength = 'Content-Length: 6\r\n\r\nA: b\r\n'
+const inChunks = 'Transfer-Encoding: chunked\r\n\r\n6\r\nA: b\r\n\r\n0\r\n\r\n'
+
 test.each([
-  'Content-Length: 6\r\n\r\nA: b\r\n',
-  'Transfer-Encoding: chunked\r\n\r\n6\r\nA: b\r\n\r\n0\r\n\r\n',
-])('a client that closes its half behind its body has its answer: %j', async (rest) => {
+  { name: 'length', rest: withLength, tls: undefined },
+  { name: 'chunks', rest: inChunks, tls: undefined },
+  { name: 'TLS', rest: withLength, tls: certificate },
+])('a client that closes its half behind its body has its answer: $name', async ({ rest, tls }) => {
   const submit = async (): Promise<{ id: never }> => {
     await pause(1500)
     return { id: '1' as never }
   }
-  const stage = await httpStage({ door: { submit: submit as never } })
+  const stage = await httpStage({ tls, door: { submit: submit as never } })
   const query = 'sender=ada@example.org&recipient=one@example.net'
   const head = `POST /v1/messages?${query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${stage.token('submit')}`
   const request = `${head}\r\nContent-Type: message/rfc822\r\n${rest}`
-  expect(await answeredBehindItsEnd(stage, request)).toBe('HTTP/1.1 202 Accepted')
+  expect(await answeredBehindItsEnd(stage, request, tls !== undefined)).toBe('HTTP/1.1 202 Accepted')
 })
 
-test('a client that closes its half has the answer to what it reads, and no stream', async () => {
-  const stage = await httpStage()
+test.each([
+  { name: 'plain', tls: undefined },
+  { name: 'TLS', tls: certificate },
+])('a client that closes its half has the answer to what it reads, and no stream: $name', async ({ tls }) => {
+  const stage = await httpStage({ tls })
   const read = (path: string): Promise<string> =>
     answeredBehindItsEnd(
       stage,
       `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${stage.token('read')}\r\n\r\n`,
+      tls !== undefined,
     )
   expect(await read('/v1/messages')).toBe('HTTP/1.1 200 OK')
   // It ends.

@@ -4,6 +4,7 @@
  *    2. it is answered that the message is accepted
  *    3. `bob@example.org`, which it meant, gets nothing, and nobody hears of it */
 import { WaybillError } from '../../errors.js'
+import { addressesAnywhereIn } from '../../relay/mime/header-addresses.js'
 
 /** As JSON has it: `Ada <ada@example.org>`, a list of such separated by commas, or its parts. */
 export type Mailbox = string | { readonly name?: string; readonly address: string }
@@ -38,22 +39,12 @@ function withoutAddress(mailbox: Mailbox, parse: Parser): string | undefined {
   return typeof mailbox === 'string' && leavesOut(parts, mailbox) ? mailbox : undefined
 }
 
-const quotedOrComment = /"(?:[^"\\]|\\.)*"|\([^()]*\)/g
-const bracketed = /<([^<>]*)>/g
-
 /** The parser takes one address of each mailbox, and makes the others its name, or drops them: in
- * `ada@example.org bob@example.org`, for one. A name before an address in angle brackets may look
- * like an address. */
+ * `ada@example.org bob@example.org`, for one. The reader of headers skips none. */
 function leavesOut(parts: ReturnType<typeof addresses>, text: string): boolean {
-  const bare = text.replace(quotedOrComment, '')
-  const inBrackets = new Set(Array.from(bare.matchAll(bracketed), ([, inner]) => inner!.trim()))
-  const meant = new Set<string>()
-  for (const { name, address } of parts) {
-    for (const word of addressesLike(address)) meant.add(word)
-    if (!inBrackets.has(address)) continue
-    for (const word of addressesLike(name)) if (!inBrackets.has(word)) meant.add(word)
-  }
-  return !addressesLike(bare).every((word) => meant.has(word))
+  const taken = new Set(parts.map(({ address }) => comparable(address)))
+  return !addressesAnywhereIn(text).every((address) => taken.has(comparable(address)))
 }
 
-const addressesLike = (text: string): string[] => text.split(/[\s<>,;:]+/).filter((word) => /.@./.test(word))
+/** One writes quotes, escapes and blanks that the other leaves out. */
+const comparable = (address: string): string => address.replace(/["\\\s]/g, '')

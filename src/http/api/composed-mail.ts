@@ -3,6 +3,7 @@
  * Bcc is in the envelope and not in the header. */
 import { WaybillError } from '../../errors.js'
 import type { Submission } from '../../engine/accept/submission.js'
+import { distinctMailboxes } from '../../relay/tables/address-pattern.js'
 import { checkContents } from './checked-contents.js'
 import { checkMailboxes, type Mailbox } from './checked-mailboxes.js'
 import { ProblemError } from '../wire/problem-details.js'
@@ -98,7 +99,10 @@ export async function composed({
   if (raw !== undefined) {
     if (envelope === undefined) throw new ProblemError('REQUEST_INVALID', 'raw wants an envelope')
     const to = typeof envelope.to === 'string' ? [envelope.to] : envelope.to
-    return { sender: envelope.from, recipients: to, data: Buffer.from(raw), ...terms }
+    // A line of `waybill submit` has no schema: the queue refuses what is no list of addresses.
+    const isList = Array.isArray(to) && to.every((one: unknown) => typeof one === 'string')
+    const recipients = isList ? distinctMailboxes(to) : to
+    return { sender: envelope.from, recipients, data: Buffer.from(raw), ...terms }
   }
   if (mail.from === undefined && envelope === undefined)
     throw new ProblemError('REQUEST_INVALID', 'a message has from, or an envelope')
@@ -131,7 +135,7 @@ export async function composed({
     throw new WaybillError('RECIPIENTS_EMPTY', 'a message has to, cc, bcc or an envelope')
   return {
     sender: sender === false ? '' : sender,
-    recipients,
+    recipients: distinctMailboxes(recipients),
     data: await message.build(),
     ...terms,
     messageId,

@@ -83,8 +83,7 @@ async function mailOf(request: ApiRequest, hostname: string, id: string, atMs: n
     completed(Buffer.concat([received, head]), received.length, { sender, unique: id, hostname, atMs })
   if (!(body instanceof Readable)) {
     const mail = await composed(body as MailParts)
-    const recipients = distinctMailboxes(mail.recipients)
-    return { ...mail, recipients, data: complete(mail.data, mail.sender) }
+    return { ...mail, data: complete(mail.data, mail.sender) }
   }
   const {
     sender,

@@ -34,6 +34,7 @@ export class Connections {
     // Node's types lack it. Without it a request ends with the half of its client.
     Object.assign(server, { httpAllowHalfOpen: true })
     server.on('connection', (socket: Socket) => this.#opened(socket))
+    server.on('secureConnection', (socket: Socket) => this.#secured(socket))
     server.on('timeout', (socket: Socket) => this.#silent(socket))
   }
 
@@ -74,6 +75,13 @@ export class Connections {
 
   closeAll(): void {
     for (const socket of this.#all.values()) socket.destroy()
+  }
+
+  /** With TLS only the socket above the connection's says that its client has closed its half. A
+   * client that does so within the handshake has left. */
+  #secured(socket: Socket): void {
+    socket.allowHalfOpen = true
+    socket.once('end', () => this.#halfClosed(socket))
   }
 
   /** The client sends nothing more. */

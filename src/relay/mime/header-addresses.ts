@@ -95,9 +95,19 @@ function membersOf(tokens: readonly string[]): string[][] {
 
 /** @param text a field behind its name. Text without an address (`list not shown`) is no
  * address. */
-export function addressesIn(text: string): string[] {
+export const addressesIn = (text: string): string[] => addressesBetween(text, (tokens) => tokens)
+
+/** Addresses in names of groups, too: `ada@b: c@d` are two. */
+export const addressesAnywhereIn = (text: string): string[] =>
+  addressesBetween(text, (tokens) => tokens.map((part) => (part === ':' ? ',' : part))).filter((address) =>
+    address.includes('@'),
+  )
+
+function addressesBetween(text: string, marked: (tokens: readonly string[]) => readonly string[]): string[] {
   const tokens = tokensOf(text) ?? tokensOf(closed(text))
-  return tokens === undefined ? [text.replace(/\s+/g, ' ').trim()] : membersOf(tokens).flatMap(addressesOf)
+  return tokens === undefined
+    ? [text.replace(/\s+/g, ' ').trim()]
+    : membersOf(marked(tokens)).flatMap(addressesOf)
 }
 
 /** Repairs angle brackets that some programs double, or do not close. */

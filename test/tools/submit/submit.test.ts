@@ -172,6 +172,26 @@ test('a queue that is not there, and a file that is not there, are told', async 
   await expect(async () => submit.runIn(args, {} as never)).rejects.toThrow('--jsonl FILE is required')
 })
 
+test('a mailbox that is named again in other letters gets one copy', async () => {
+  const queue = await opened()
+  await serveControl(queue, queuePath())
+  const to = ['Ada@example.net', 'ada@example.net']
+  const raw = { raw: 'Subject: x\r\n\r\n', envelope: { from: 'ada@example.org', to } }
+  const ended = await submitted([{ from: 'ada@example.org', to, text: 'x' }, raw])
+  const messages = await listed(queue)
+  queue.crash()
+  expect(ended.exitCode).toBe(0)
+  expect(messages.map(({ recipients }) => recipients)).toEqual([['Ada@example.net'], ['Ada@example.net']])
+})
+
+test('an envelope that has no list of addresses is refused', async () => {
+  const queue = await opened()
+  queue.crash()
+  const rawTo = (to?: unknown): object => ({ raw: 'x', envelope: { from: 'ada@example.org', to } })
+  const { stderr } = await submitted([rawTo(), rawTo([5])])
+  expect(stderr).toMatch(/line 1: .*\(option recipients\)\n.*line 2: ADDRESS_INVALID/)
+})
+
 test('a message that no request to the relay holds is refused, and the next one is submitted', async () => {
   const relay = await opened()
   await serveControl(relay, queuePath())
