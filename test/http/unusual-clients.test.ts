@@ -71,6 +71,7 @@ async function silentServer(answer: (response: ServerResponse) => void) {
       client.write(text)
       while (sockets.length === 0) await pause(5)
     },
+    client,
     silence: () => server.emit('timeout', sockets[0]),
     isDropped: () => sockets[0]!.destroyed,
   }
@@ -135,6 +136,16 @@ test.each([
   const head = `POST /v1/messages?${query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${stage.token('submit')}`
   const request = `${head}\r\nContent-Type: message/rfc822\r\n${rest}`
   expect(await answeredBehindItsEnd(stage, request, tls !== undefined)).toBe('HTTP/1.1 202 Accepted')
+})
+
+test('a client that closes its half and reads slowly has the whole answer', async () => {
+  const server = await silentServer((response) => void response.end(large))
+  await server.request('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  server.client.end()
+  await pause(1500)
+  let bytes = 0
+  for await (const part of server.client) bytes += (part as Buffer).length
+  expect(bytes).toBeGreaterThan(large.length)
 })
 
 test.each([

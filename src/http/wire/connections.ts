@@ -8,8 +8,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server, Socket } from 'node:net'
 import type { Clock } from '../../base/clock.js'
 
-/** A client that has closed its half may wait for an answer, or may have left: what only reads
- * (a stream, a search of all files) goes on for so long. */
+/** A client that has closed its half may wait for an answer, or may have left: what only reads, and
+ * has no whole answer yet (a stream, a search of all files), goes on for so long. */
 const lastReadMs = 1000
 
 export class Connections {
@@ -88,7 +88,9 @@ export class Connections {
   #halfClosed(socket: Socket): void {
     const exchange = this.#underWay.get(keyOf(socket))
     if (exchange === undefined || changes(exchange)) return
-    const timer = this.#clock.after(lastReadMs, () => socket.destroy())
+    const timer = this.#clock.after(lastReadMs, () => {
+      if (!exchange.response.writableEnded) socket.destroy()
+    })
     socket.once('close', () => timer.cancel())
   }
 
