@@ -178,7 +178,7 @@ describe.skipIf(missing !== undefined)(
       'each question of a call breaks in turn, %s: it ends with a reason, and leaves nothing',
       async (way) => {
         const codes = new Set<unknown>()
-        // A slow server is asked more often: whether the last of these breaks anything depends on it.
+        // A slow server is asked more often: no call may be whole but the one that nothing breaks.
         for (let breakAt = 0; breakAt <= 9; breakAt++) {
           const [code, counts] = await listedTwice(`broken${breakAt}${way.at(-1)}`, breakAt, way)
           codes.add(code)
