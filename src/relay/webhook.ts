@@ -342,6 +342,7 @@ async function leaveBody({ body }: Response): Promise<void> {
   if (body === null) return
   const reader = body.getReader()
   const cancel = (): void => void reader.cancel().catch(() => undefined)
+  // What has come while this thread was busy is read before.
   const timer = setTimeout(() => setImmediate(cancel), bodyMs)
   try {
     for (let byteCount = 0; byteCount <= answerBytesMax;) {
