@@ -1,4 +1,4 @@
-/** The passage as a process: `passage-child SINK_PORT FILE` prints its port.
+/** The passage as a process: `passage-child SINK_PORT FILE` prints where it listens.
  * Each connection goes on to the sink as it is, command by command, and all that comes is written
  * to one file, which is synced after each write. No answer waits for that; but no more is read
  * while `unwrittenBytesMax` are not on the disk, as a relay would have to hold them. */
@@ -57,4 +57,6 @@ const server = createServer({ noDelay: true }, (client) => {
   for (const socket of [client, sink]) socket.once('error', end)
   client.once('close', end)
 })
-server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`))
+server.listen(0, '127.0.0.1', () =>
+  process.stdout.write(`listening on 127.0.0.1:${(server.address() as AddressInfo).port}\n`),
+)

@@ -2,7 +2,7 @@
  * Invariant: it ends before its bench, by its own handle, never by name. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 
 export interface StartedProcess {
   readonly child: ChildProcess
@@ -34,4 +34,15 @@ export async function started(
       await ended
     },
   }
+}
+
+/** The port of `listening on ADDRESS:PORT`, as soon as the program has said it.
+ * @throws Error after 30 s, with its output */
+export async function listeningPort(log: string): Promise<number> {
+  for (let i = 0; i < 600; i++) {
+    const match = /^listening on .*:(\d+)$/m.exec(readFileSync(log, 'utf8'))
+    if (match !== null) return Number(match[1])
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(`the program does not listen: ${readFileSync(log, 'utf8')}`)
 }

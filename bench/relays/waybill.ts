@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { packageRoot } from '../machine.js'
 import { greeted } from './free-port.js'
 import type { Relay, RelayOptions } from './relay.js'
-import { started } from './started.js'
+import { listeningPort, started } from './started.js'
 
 /** @param more arguments of `serve`
  * @param isDirect it looks up where mail goes, and there is no port of a sink */
@@ -38,13 +38,4 @@ export async function waybill({
   const port = await listeningPort(log)
   await greeted(port)
   return { name: 'waybill', version, port, processId: program.processId, stop: () => program.stop() }
-}
-
-async function listeningPort(log: string): Promise<number> {
-  for (let i = 0; i < 600; i++) {
-    const match = /^listening on .*:(\d+)$/m.exec(readFileSync(log, 'utf8'))
-    if (match !== null) return Number(match[1])
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  throw new Error(`waybill does not listen: ${readFileSync(log, 'utf8')}`)
 }
