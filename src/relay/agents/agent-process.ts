@@ -110,13 +110,15 @@ export class AgentProcess {
 
   /** Under which it counts: by what it has to do, else by what it did last. */
   names(): ReadonlySet<string> {
-    const terms = this.isIdle ? [this.#lastTerms] : this.works.map((work) => work.terms)
-    return new Set(terms.flatMap((one) => Object.keys(one?.bounds ?? {})))
+    return new Set(this.#boundsCounted().flatMap((bounds) => Object.keys(bounds)))
   }
 
   isOf(name: string): boolean {
-    if (this.isIdle) return name in (this.#lastTerms?.bounds ?? {})
-    return this.works.some(({ terms }) => name in terms.bounds)
+    return this.#boundsCounted().some((bounds) => name in bounds)
+  }
+
+  #boundsCounted(): readonly WorkTerms['bounds'][] {
+    return this.isIdle ? [this.#lastTerms?.bounds ?? {}] : this.works.map(({ terms }) => terms.bounds)
   }
 
   give(work: AgentWork): void {

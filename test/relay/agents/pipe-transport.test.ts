@@ -140,6 +140,17 @@ test('at most so many agents work at once, and what waits goes to the one that i
   expect(new Set(results.map(idOf)).size).toBe(2)
 })
 
+/** Agents that report each message, and a way to give them one on these terms. */
+function reportingPool() {
+  const pools = new AgentPools({ startsPerSecondMax: 1000 })
+  onTestFinished(() => pools.close())
+  const words = ['/bin/sh', '-c', each(report)]
+  const program = { words, account: undefined, fileCountMax: undefined, directory, timeoutMs: 20_000 }
+  const started = () => ({ ...program, environment: { PATH: '/usr/bin:/bin' } })
+  const work = { request: requestOf(someData), channel: 'pipe', signal: new AbortController().signal }
+  return (terms: Parameters<AgentPools['deliver']>[2]) => pools.deliver('', started, terms, work)
+}
+
 test('what waits for an agent is looked at as often as there is work, not for each that waits', async () => {
   let lookCount = 0
   const terms = {
@@ -150,13 +161,8 @@ test('what waits for an agent is looked at as often as there is work, not for ea
       return 0
     },
   }
-  const pools = new AgentPools({ startsPerSecondMax: 1000 })
-  onTestFinished(() => pools.close())
-  const words = ['/bin/sh', '-c', each(report)]
-  const program = { words, account: undefined, fileCountMax: undefined, directory, timeoutMs: 20_000 }
-  const started = () => ({ ...program, environment: { PATH: '/usr/bin:/bin' } })
-  const work = { request: requestOf(someData), channel: 'pipe', signal: new AbortController().signal }
-  const all = Array.from({ length: 100 }, () => pools.deliver('', started, terms, work))
+  const deliverOn = reportingPool()
+  const all = Array.from({ length: 100 }, () => deliverOn(terms))
   await Promise.all(all)
   expect(lookCount).toBeLessThan(10 * all.length)
 })
@@ -165,16 +171,11 @@ test('what waits for an agent is looked at as often as there is work, not for ea
  *    2. each that waits is compared with each agent, whenever one more comes or is done
  *    3. the relay does nothing else for many seconds */
 test('what waits under separate rings is compared with agents as often as there is work', async () => {
-  const pools = new AgentPools({ startsPerSecondMax: 1000 })
-  onTestFinished(() => pools.close())
-  const words = ['/bin/sh', '-c', each(report)]
-  const program = { words, account: undefined, fileCountMax: undefined, directory, timeoutMs: 20_000 }
-  const started = () => ({ ...program, environment: { PATH: '/usr/bin:/bin' } })
-  const work = { request: requestOf(someData), channel: 'pipe', signal: new AbortController().signal }
+  const deliverOn = reportingPool()
   const compared = vi.spyOn(AgentProcess.prototype, 'isOf')
   onTestFinished(() => compared.mockRestore())
   const termsOf = (ring: number) => ({ bounds: { [`ring ${ring}`]: 1, all: 2 }, overfeed: 0, idleMs: 1000 })
-  const all = Array.from({ length: 100 }, (_, at) => pools.deliver('', started, termsOf(at), work))
+  const all = Array.from({ length: 100 }, (_, at) => deliverOn(termsOf(at)))
   const outcomes = (await Promise.all(all)).flat()
   expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['delivered']))
   expect(compared.mock.calls.length).toBeLessThan(50 * all.length)
