@@ -46,24 +46,28 @@ test('a message that waits asks for its note as long as its start can make it', 
   expect(journalBytes(released(nowhere))).toBe(journalBytes(released(farthest)))
 })
 
+const simulated = (world: SimWorld) => ({
+  segmentBytes: 256 * 4096,
+  laneSegmentBytes: 256 * 4096,
+  freeBytesMin: 0,
+  clock: world.clock,
+  prng: seededPrng(1),
+  disk: new SimDisk(world),
+  route: () => ({ transport: 'out', nexthop: 'example.net' }),
+})
+
 test('a finish asks for room for all recipients that its report names', async () => {
   const world = new SimWorld({ seed: 1 })
   const groups: { readonly askedBytes: number; readonly bytes: number }[] = []
   const run = async (): Promise<void> => {
     const { parts, engine } = await openEngine('simulated', {
-      segmentBytes: 256 * 4096,
-      laneSegmentBytes: 256 * 4096,
-      freeBytesMin: 0,
-      clock: world.clock,
-      prng: seededPrng(1),
-      disk: new SimDisk(world),
+      ...simulated(world),
       transports: {
         out: {
           deliver: ({ recipients }) =>
             recipients.map((recipient) => (/[02468]@/.test(recipient) ? delivered : failed)),
         },
       },
-      route: () => ({ transport: 'out', nexthop: 'example.net' }),
     })
     const { journal, events } = parts
     const room = journal.room.bind(journal)
@@ -93,14 +97,8 @@ test('an order for a waiting message misses no room that comes as soon as it has
   let askedCount = 0
   const run = async (): Promise<VerbResult> => {
     const opened = await openEngine('simulated', {
-      segmentBytes: 256 * 4096,
-      laneSegmentBytes: 256 * 4096,
-      freeBytesMin: 0,
-      clock: world.clock,
-      prng: seededPrng(1),
-      disk: new SimDisk(world),
+      ...simulated(world),
       transports: { out: { deliver: () => delivered } },
-      route: () => ({ transport: 'out', nexthop: 'example.net' }),
     })
     const { engine, parts } = opened
     await engine.accept.submit({ ...submission(['a@example.net']), hold: true })
